@@ -1,0 +1,31 @@
+# Thin: each target is one command of its own. `make setup` costs nothing when nothing changed.
+SHELL := /bin/bash
+CLUSTER ?= icefield
+BIN := .venv/bin
+PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
+
+.PHONY: setup demo test lint unit cluster-tests docs destroy
+
+setup:
+	@scripts/setup
+
+demo: setup
+	@source .venv/bin/activate && $(PLAY) provision.yml -e nodes=2
+	@source .venv/bin/activate && $(PLAY) train.yml -e nodes=2 -e epochs=1
+
+test: lint unit cluster-tests
+
+lint: setup
+	@scripts/lint
+
+unit: setup
+	@source .venv/bin/activate && pytest -q -m "not cluster" tests
+
+cluster-tests: setup
+	@scripts/cluster-tests
+
+docs: setup
+	@$(BIN)/python docs/generate.py
+
+destroy: setup
+	@source .venv/bin/activate && $(PLAY) destroy.yml
