@@ -1,0 +1,190 @@
+#!/usr/bin/python
+"""Ansible module: a Python environment that equals a lock."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: python_env
+short_description: Make a virtual environment hold exactly the packages of a lock
+description:
+  - uv, taken from the wheelhouse, installs from the wheels there (C(source=wheelhouse), no network) or from the index.
+  - Every wheel is compared with the wheelhouse's manifest before it is used. Byte code is compiled once, here.
+  - A marker with the lock's digest, written last, tells a complete environment.
+options:
+  path:
+    description: The environment.
+    type: path
+    required: true
+  lock:
+    description: Text of the lock.
+    type: str
+    required: true
+  wheelhouse:
+    description: Folder with the wheels and their manifest; not needed while only asking (C(query)).
+    type: path
+  source:
+    description: Where packages come from.
+    type: str
+    choices: [wheelhouse, index]
+    default: wheelhouse
+  torch_index_url:
+    description: Extra index for C(source=index).
+    type: str
+    default: ""
+  query:
+    description: Only tell whether the environment equals the lock.
+    type: bool
+    default: false
+  compile:
+    description: Compile byte code.
+    type: bool
+    default: true
+author: Icefield
+"""
+
+RETURN = r"""
+ready:
+  description: Whether the environment equals the lock (before the module acted, with C(query)).
+  returned: always
+  type: bool
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+try:
+    from ansible.module_utils import lockfile
+except ImportError:
+    from plugins.module_utils import lockfile  # type: ignore[no-redef]
+
+MARKER = ".icefield-lock"
+
+
+def verify(wheelhouse: Path) -> None:
+    """Compare every wheel with the manifest.
+
+    Raises:
+        ValueError: a wheel is missing or its SHA-256 differs.
+    """
+    manifest = json.loads((wheelhouse / "manifest.json").read_text())
+    for name, entry in manifest["wheels"].items():
+        file = wheelhouse / name
+        if not file.is_file():
+            raise ValueError(f"{name} of the manifest is not in {wheelhouse}")
+        digest = hashlib.sha256()
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        if digest.hexdigest() != entry["sha256"]:
+            raise ValueError(f"{name} differs from its SHA-256 in the manifest; delete it on the controller and repeat")
+
+
+def unpack_uv(wheelhouse: Path, folder: Path) -> Path:
+    """Take the uv program out of its wheel.
+
+    Raises:
+        ValueError: there is no wheel of uv.
+    """
+    wheel = next(iter(wheelhouse.glob("uv-*.whl")), None)
+    if wheel is None:
+        raise ValueError(f"no wheel of uv in {wheelhouse}")
+    with zipfile.ZipFile(wheel) as archive:
+        member = next(name for name in archive.namelist() if name.endswith(".data/scripts/uv"))
+        program = folder / "uv"
+        program.write_bytes(archive.read(member))
+    program.chmod(0o700)
+    return program
+
+
+def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
+    """Make the environment and bring it to the lock.
+
+    Raises:
+        ValueError: a step failed; the text is its last line.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        uv = unpack_uv(wheelhouse, Path(temporary))
+        lock = Path(temporary) / "lock.txt"
+        lock.write_text(module.params["lock"])
+        if module.params["source"] == "wheelhouse":
+            where = ["--offline", "--no-index", "--find-links", str(wheelhouse)]
+        else:
+            extra = module.params["torch_index_url"]
+            where = ["--extra-index-url", extra, "--index-strategy", "unsafe-best-match"] if extra else []
+        python = str(path / "bin" / "python")
+        steps = [
+            [sys.executable, "-m", "venv", "--without-pip", str(path)],
+            [str(uv), "pip", "sync", "--python", python, "--no-build", "--link-mode", "copy", *where, str(lock)],
+        ]
+        environment = os.environ | {"UV_NO_CACHE": "1", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+        for step in steps:
+            done = subprocess.run(step, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+                raise ValueError(f"{Path(step[0]).name} {' '.join(step[1:3])}: {' '.join(lines[-3:])}")
+        check = [str(uv), "pip", "check", "--python", python]
+        done = subprocess.run(check, env=environment, capture_output=True, text=True, check=False)
+        text = module.params["lock"]
+        broken = lockfile.broken_requirements(done.stderr + done.stdout, lockfile.left_out(text))
+        if broken:
+            raise ValueError(f"the packages of the lock do not fit together: {' '.join(broken)}")
+    if module.params["compile"]:
+        compile_all(path)
+
+
+def compile_all(path: Path) -> None:
+    """Compile byte code on all CPUs; the training user may not write it later.
+
+    Test suites inside packages are never imported by a run and are left out. A file that does not compile (templates,
+    code for other Pythons) is no error: it would not be imported either.
+    """
+    command = [str(path / "bin" / "python"), "-m", "compileall", "-q", "-j", "0", "-x", r"/(tests?|testing/_internal)/"]
+    subprocess.run([*command, str(path / "lib")], capture_output=True, check=False)
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "lock": {"type": "str", "required": True},
+            "wheelhouse": {"type": "path"},
+            "source": {"type": "str", "choices": ["wheelhouse", "index"], "default": "wheelhouse"},
+            "torch_index_url": {"type": "str", "default": ""},
+            "query": {"type": "bool", "default": False},
+            "compile": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    path = Path(module.params["path"])
+    marker = path / MARKER
+    try:
+        want = lockfile.digest([module.params["lock"], f"python=={sys.version_info[0]}.{sys.version_info[1]}"])
+    except ValueError as error:
+        module.fail_json(msg=f"cannot read the lock: {error}")
+    ready = marker.is_file() and marker.read_text().strip() == want
+    if ready or module.params["query"] or module.check_mode:
+        module.exit_json(changed=not ready and not module.params["query"], ready=ready)
+    if not module.params["wheelhouse"]:
+        module.fail_json(msg="wheelhouse is needed to install")
+    wheelhouse = Path(module.params["wheelhouse"])
+    try:
+        verify(wheelhouse)
+        marker.unlink(missing_ok=True)
+        install(module, path, wheelhouse)
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    marker.write_text(want + "\n")
+    module.exit_json(changed=True, ready=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+#!/usr/bin/python
+"""Ansible module: a folder with the wheels of a lock."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: wheelhouse
+short_description: Download the wheels of a lock once, with a manifest of their SHA-256
+description:
+  - Runs pip of the controller with the user's own pip configuration, for the nodes' Python and platform.
+  - torch is looked for at PyTorch's CPU index too. Its pin carries the local version C(+cpu), so that a CUDA build never fits.
+options:
+  path:
+    description: Folder of the wheels; C(manifest.json) lies beside them.
+    type: path
+    required: true
+  locks:
+    description: Lock files, exact pins only.
+    type: list
+    elements: path
+    required: true
+  torch_index_url:
+    description: Index of PyTorch's CPU builds, asked first with a short time-out; empty = pip's own indexes only.
+    type: str
+    default: ""
+  python_version:
+    description: Python of the nodes, such as 3.11.
+    type: str
+    required: true
+  machine:
+    description: Architecture of the nodes.
+    type: str
+    default: x86_64
+author: Icefield
+"""
+
+RETURN = r"""
+wheels:
+  description: Number of wheels.
+  returned: always
+  type: int
+bytes:
+  description: Their size.
+  returned: always
+  type: int
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+try:
+    from ansible.module_utils import lockfile
+except ImportError:
+    from plugins.module_utils import lockfile  # type: ignore[no-redef]
+
+INDEX_TIMEOUT = 5
+# pip takes a foreign platform literally, so each older manylinux that fits is named.
+GLIBC_MINORS = range(5, 35)
+
+
+def platform_args(python_version: str, machine: str) -> list[str]:
+    """Return pip's options for wheels of another interpreter than its own."""
+    tags = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC_MINORS] + [f"manylinux2014_{machine}", f"linux_{machine}"]
+    return ["--only-binary=:all:", "--no-deps", "--python-version", python_version, "--implementation", "cp"] + [
+        arg for tag in reversed(tags) for arg in ("--platform", tag)
+    ]
+
+
+def sha256(path: Path) -> str:
+    """Return the hex SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_complete(path: Path, digest: str) -> bool:
+    """Tell whether the manifest is that of these pins and every wheel has its size."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return manifest.get("pins") == digest and all(
+        (path / name).is_file() and (path / name).stat().st_size == entry["bytes"]
+        for name, entry in manifest["wheels"].items()
+    )
+
+
+def pip_download(module: AnsibleModule, target: Path, requirements: list[str], *extra: str) -> tuple[int, str]:
+    """Run pip download; return its exit code and its last line of error."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", str(target)]
+    command += [*platform_args(module.params["python_version"], module.params["machine"]), *extra, *requirements]
+    code, _, err = module.run_command(command)
+    said = [line for line in err.splitlines() if "ERROR" in line] or err.splitlines() or [""]
+    return code, said[-1].strip()
+
+
+def download(module: AnsibleModule, target: Path, wanted: dict[str, str]) -> None:
+    """Fetch every pin; torch first from PyTorch's index, then from what pip is configured with."""
+    torch = [f"torch=={wanted['torch']}"] if "torch" in wanted else []
+    rest = [f"{name}=={version}" for name, version in wanted.items() if name != "torch"]
+    index = module.params["torch_index_url"]
+    if torch:
+        code, said = 1, ""
+        if index:
+            short = ["--timeout", str(INDEX_TIMEOUT), "--retries", "0", "--extra-index-url", index]
+            code, said = pip_download(module, target, torch, *short)
+        if code != 0:
+            code, said = pip_download(module, target, torch)
+        if code != 0:
+            module.fail_json(
+                msg=f"{torch[0]} is neither at torch_index_url ({index or 'unset'}) nor in the indexes that pip is "
+                f"configured with: {said}"
+            )
+    code, said = pip_download(module, target, rest)
+    if code != 0:
+        module.fail_json(msg=f"pip could not download the wheels of the lock: {said}")
+
+
+def manifest_of(folder: Path, digest: str) -> dict[str, Any]:
+    """Describe the wheels of a folder."""
+    wheels = {
+        file.name: {"sha256": sha256(file), "bytes": file.stat().st_size} for file in sorted(folder.glob("*.whl"))
+    }
+    return {"pins": digest, "wheels": wheels}
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "locks": {"type": "list", "elements": "path", "required": True},
+            "torch_index_url": {"type": "str", "default": ""},
+            "python_version": {"type": "str", "required": True},
+            "machine": {"type": "str", "default": "x86_64"},
+        },
+        supports_check_mode=True,
+    )
+    path = Path(module.params["path"])
+    try:
+        texts = [Path(lock).read_text() for lock in module.params["locks"]]
+        wanted = {name: version for text in texts for name, version in lockfile.pins(text).items()}
+        digest = lockfile.digest([*texts, f"python=={module.params['python_version']}"])
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=f"cannot read the lock: {error}")
+    changed = not is_complete(path, digest)
+    if changed and not module.check_mode:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Downloaded aside and renamed, so that an interrupted download never looks like a wheelhouse.
+        target = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        try:
+            for wheel in path.glob("*.whl"):  # pip keeps what it finds there, so a new lock downloads its difference
+                target.joinpath(wheel.name).hardlink_to(wheel)
+            download(module, target, wanted)
+            manifest = manifest_of(target, digest)
+            (target / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+            shutil.rmtree(path, ignore_errors=True)
+            target.chmod(0o755)
+            target.replace(path)
+        finally:
+            shutil.rmtree(target, ignore_errors=True)
+    sizes = [file.stat().st_size for file in path.glob("*.whl")]
+    module.exit_json(changed=changed, wheels=len(sizes), bytes=sum(sizes))
+
+
+if __name__ == "__main__":
+    main()
