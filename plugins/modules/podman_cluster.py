@@ -8,6 +8,7 @@ module: podman_cluster
 short_description: Find a cluster's containers, and tell which nodes at which addresses it should have
 description:
   - Reads labels and networks of podman; changes nothing.
+  - Probes which OCI runtime works with this machine's control groups, and which ulimits this process may set.
 options:
   cluster:
     description: Name of the cluster.
@@ -51,18 +52,28 @@ containers:
   description: Names of all containers of the cluster, running or not.
   returned: always
   type: list
+cmd_args:
+  description: Global options for every call of podman that makes a container.
+  returned: always
+  type: list
+ulimits:
+  description: Values for C(--ulimit).
+  returned: always
+  type: list
 """
 
 import json
+import os
+import resource
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import local_net
+    from ansible.module_utils import local_net, podman
 except ImportError:
-    from plugins.module_utils import local_net  # type: ignore[no-redef]
+    from plugins.module_utils import local_net, podman  # type: ignore[no-redef]
 
 
 def podman_json(module: AnsibleModule, *args: str) -> list[dict[str, Any]]:
@@ -79,6 +90,29 @@ def foreign_root(containers: list[dict[str, Any]], root: str) -> str:
     return next((other for other in sorted(roots) if other and root and other != root and Path(other).is_dir()), "")
 
 
+def engine(module: AnsibleModule) -> dict[str, list[str]]:
+    """Probe podman on this machine."""
+    path = module.get_bin_path("podman")
+    if path is None:
+        module.fail_json(msg="podman is not installed on this machine; run: make setup")
+    if os.geteuid() != 0:
+        module.fail_json(msg="clusters of containers need root on this machine; run as root, or list your own servers")
+    code, out, err = module.run_command([path, "info", "--format", "json"])
+    if code != 0:
+        module.fail_json(msg=f"podman does not work on this machine: {err.strip().splitlines()[-1]}")
+    try:
+        cmd_args = podman.runtime_args(json.loads(out), module.get_bin_path("runc") is not None)
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    may_raise = podman.has_capability(Path("/proc/self/status").read_text(), podman.CAP_SYS_RESOURCE)
+    hard = {
+        "nofile": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+        "nproc": resource.getrlimit(resource.RLIMIT_NPROC)[1],
+    }
+    pid_max = int(Path("/proc/sys/kernel/pid_max").read_text())
+    return {"cmd_args": cmd_args, "ulimits": podman.ulimit_args(may_raise, hard, pid_max)}
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -91,9 +125,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     cluster, count = module.params["cluster"], module.params["count"]
-    found = podman_json(
-        module, "ps", "--all", "--filter", f"label=icefield.cluster={cluster}", "--format", "json"
-    )
+    options = engine(module)
+    found = podman_json(module, "ps", "--all", "--filter", f"label=icefield.cluster={cluster}", "--format", "json")
     other = foreign_root(found, module.params["root"])
     if other:
         module.fail_json(
@@ -120,6 +153,7 @@ def main() -> None:
         builder=builder,
         containers=containers,
         surplus=[name for name in containers if name not in wanted],
+        **options,
     )
 
 

@@ -1,0 +1,212 @@
+"""Checks of the user's settings, one by one: names, types and ranges. Pure; what they are stands in argument specs."""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plugins.module_utils import podman
+
+# Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
+FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """One user setting, as its argument spec describes it."""
+
+    name: str
+    topic: str
+    type: str = "str"
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """What a setting accepts beyond its type: in words, and as a test of a converted value."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+
+def settings_of(specs: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return the settings by name from the entry points of the role's argument specs; ``main`` is the role's own."""
+    found: dict[str, Setting] = {}
+    for topic, spec in specs["argument_specs"].items():
+        if topic == "main":
+            continue
+        for name, option in spec["options"].items():
+            text = option.get("description", "")
+            found[name] = Setting(
+                name=name,
+                topic=topic,
+                type=option.get("type", "str"),
+                choices=tuple(option.get("choices", ())),
+                default=option.get("default"),
+                description=text if isinstance(text, str) else " ".join(text),
+            )
+    return found
+
+
+def accepted(setting: Setting) -> str:
+    """Say in words what a setting accepts."""
+    if setting.choices:
+        return f"one of {', '.join(setting.choices)}"
+    return RULES[setting.name].words if setting.name in RULES else _TYPES[setting.type]
+
+
+def refusal(name: str, value: Any, words: str) -> str:
+    """Return the one line that refuses a value."""
+    return f"setting '{name}': value '{value}' is not accepted; give {words}"
+
+
+def convert(setting: Setting, value: Any) -> Any:
+    """Return the value as the setting's type; text such as ``-e`` yields is read.
+
+    Raises:
+        ValueError: it is not of that type, not one of the choices, or breaks the setting's rule.
+    """
+    try:
+        result = _CONVERTERS[setting.type](value)
+        good = result in setting.choices if setting.choices else True
+        if good and setting.name in RULES:
+            good = RULES[setting.name].test(result)
+    except (ValueError, TypeError):
+        good = False
+    if not good:
+        raise ValueError(refusal(setting.name, value, accepted(setting)))
+    return result
+
+
+def unknown_names(extra: Mapping[str, Any], known: Iterable[str]) -> list[str]:
+    """Return one line for each extra variable that is no setting, with the nearest that is."""
+    names, lines = sorted(known), []
+    for name, value in extra.items():
+        if name in names or FOREIGN_NAMES.match(name):
+            continue
+        if name == "_raw_params":
+            lines.append(f"'{value}' is not a setting; write NAME=VALUE, such as -e nodes=2")
+            continue
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.6)
+        hint = f"did you mean '{near[0]}'?" if near else f"settings are: {', '.join(names)}"
+        lines.append(f"unknown setting '{name}' (value {value}); {hint}")
+    return lines
+
+
+def _to_int(value: Any) -> int:
+    if isinstance(value, bool) or not _WHOLE.fullmatch(str(value).strip()):
+        raise ValueError(value)
+    return int(value)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, bool) or not math.isfinite(float(value)):
+        raise ValueError(value)
+    return float(value)
+
+
+def _to_bool(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in _TRUE + _FALSE:
+        raise ValueError(value)
+    return text in _TRUE
+
+
+def _to_str(value: Any) -> str:
+    if value is None or isinstance(value, bool | list | dict):
+        raise ValueError(value)
+    return str(value)
+
+
+def _to_list(value: Any) -> list[str]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError(value)
+    return [str(item) for item in value]
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "int": _to_int,
+    "float": _to_float,
+    "bool": _to_bool,
+    "str": _to_str,
+    "list": _to_list,
+}
+
+
+def _whole(low: int, high: int | None = None, zero: str = "") -> Rule:
+    words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    return Rule(
+        words=words + (f" (0 = {zero})" if zero else ""),
+        test=lambda value: value >= low and (high is None or value <= high),
+    )
+
+
+def _number(words: str, test: Callable[[float], bool]) -> Rule:
+    return Rule(words=f"a number {words}", test=test)
+
+
+def _matches(pattern: str, words: str, *, empty: bool = False) -> Rule:
+    regex = re.compile(pattern)
+    return Rule(words=words, test=lambda value: (empty and value == "") or bool(regex.fullmatch(value)))
+
+
+def _parses(parse: Callable[[str], object], words: str) -> Rule:
+    return Rule(words=words, test=lambda value: value == "" or bool(parse(value)))
+
+
+def _time_zone(name: str) -> bool:
+    """Tell whether the name is a zone; on a machine without the tz database any well-formed name passes."""
+    database = Path("/usr/share/zoneinfo")
+    well_formed = bool(re.fullmatch(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", name))
+    return well_formed and (not (database / "Etc").is_dir() or (database / name).is_file())
+
+
+RULES: dict[str, Rule] = {
+    "cluster_name": _matches(
+        "[a-z][a-z0-9-]{0,30}", "a lower-case letter, then up to 30 lower-case letters, digits or hyphens"
+    ),
+    "nodes": _whole(1),
+    "local_subnet": _parses(ipaddress.IPv4Network, "an IPv4 network such as 198.18.7.0/24, or nothing for a free one"),
+    "local_cpus": _number("of at least 0.01, or 0 for an equal share", lambda value: value == 0 or value >= 0.01),
+    "local_memory": _parses(podman.parse_size, "a size such as 4g or 1536m, or nothing for a share"),
+    "local_bandwidth": _parses(podman.parse_rate, "a rate such as 400mbit or 1gbit, or nothing for no limit"),
+    "local_base_image": _matches(
+        r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image such as docker.io/library/debian:12, or nothing", empty=True
+    ),
+    "local_debian_mirror": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
+    "timezone": Rule(words="the name of a time zone, such as Etc/UTC or Europe/Berlin", test=_time_zone),
+    "extra_ca_files": Rule(
+        words="a list of absolute paths of certificates (PEM)",
+        test=lambda paths: all(path.startswith("/") for path in paths),
+    ),
+    "stack": _matches(r"[a-z0-9][a-z0-9._-]*", "the name of a file in requirements/stacks, without .txt"),
+    "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
+    "model": _matches(r"\S(.*\S)?", "all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"),
+    "data_dir": _matches(r".*", "a folder on this machine"),
+    "epochs": _whole(1),
+    "learning_rate": _number("above 0", lambda value: value > 0),
+    "weight_decay": _number("of at least 0", lambda value: value >= 0),
+    "warmup_ratio": _number("of at least 0 and below 1", lambda value: 0 <= value < 1),
+    "global_batch_size": _whole(1),
+    "max_length": _whole(8, 4096),
+    "seed": _whole(0, 2**32 - 1),
+    "max_steps": _whole(0, zero="no limit"),
+    "train_rows": _whole(0, zero="all"),
+    "nproc_per_node": _whole(1),
+    "run_id": _matches(
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True
+    ),
+    "rendezvous_port": _whole(1024, 65534),
+    **{f"deadline_{phase}": _whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save")},
+}

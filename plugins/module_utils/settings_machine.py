@@ -1,0 +1,135 @@
+"""Checks of the user's settings against what is there: files, this machine, the cluster. Pure but for reading files."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plugins.module_utils import local_net, podman
+from plugins.module_utils.settings_check import refusal
+
+GIB = 1 << 30
+# What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.
+NODE_MEMORY = int(1.5 * GIB)
+NODE_DISK = 1 * GIB
+IMAGE_DISK = 4 * GIB
+# Where the user names no size, so much of the machine's memory is divided among the nodes.
+MEMORY_SHARE = 0.9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """What this machine has for nodes made of containers."""
+
+    cores: int
+    memory: int
+    disk_free: int
+    disk_path: str
+    have_image: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cluster:
+    """What the inventory says about the cluster."""
+
+    backend: str
+    nodes: int
+
+
+def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[str]:
+    """Yield a line for each setting among ``values`` that names a file or folder that is not usable."""
+    for path in values.get("extra_ca_files", ()):
+        if reason := _certificate_fault(Path(path)):
+            yield refusal("extra_ca_files", path, f"paths of certificates in PEM form ({reason})")
+    if "stack" in values and not (stacks / f"{values['stack']}.txt").is_file():
+        there = ", ".join(sorted(path.stem for path in stacks.glob("*.txt"))) or "none is there"
+        yield refusal("stack", values["stack"], f"one of {there}")
+    folder = values.get("data_dir", "")
+    if folder and not (cwd / Path(folder).expanduser()).is_dir():
+        where = (cwd / Path(folder).expanduser()).resolve()
+        yield refusal("data_dir", folder, f"a folder on this machine ({where} is {'a file' if where.exists() else 'not there'})")
+    if values.get("task") == "mrpc" and folder == "":
+        yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
+
+
+def _certificate_fault(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="ascii")
+        ssl.create_default_context(cadata=text)
+    except OSError as error:
+        # An SSLError is an OSError too: its text is about the content, strerror is not.
+        return "not a certificate" if isinstance(error, ssl.SSLError) else str(error.strerror).lower()
+    except ValueError:
+        return "not a certificate"
+    return ""
+
+
+def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: Machine) -> Iterator[str]:
+    """Yield a line for each reason why this machine cannot carry ``nodes`` containers, ``existing`` of which it has."""
+    if values["local_cpus"] > machine.cores:
+        yield refusal("local_cpus", f"{values['local_cpus']:g}", f"at most the {machine.cores} cores of this machine")
+    if values["local_subnet"]:
+        try:
+            local_net.node_address(values["local_subnet"], nodes)
+        except ValueError:
+            yield refusal("local_subnet", values["local_subnet"], f"a network with room for {nodes} nodes, such as a /24")
+    yield from _memory_faults(values["local_memory"], nodes, machine.memory)
+    new = max(0, nodes - existing)
+    needed = new * NODE_DISK + (IMAGE_DISK if new and not machine.have_image else 0)
+    if needed > machine.disk_free:
+        yield (
+            f"setting 'nodes': not enough disk for {nodes} nodes: {gib(needed)} needed in {machine.disk_path}, "
+            f"{gib(machine.disk_free)} free; free some, or give fewer nodes"
+        )
+
+
+def _memory_faults(size: str, nodes: int, memory: int) -> Iterator[str]:
+    if not size:
+        most = int(memory * MEMORY_SHARE / NODE_MEMORY)
+        if nodes > most:
+            yield (
+                f"setting 'nodes': not enough memory for {nodes} nodes: {gib(nodes * NODE_MEMORY)} needed "
+                f"({gib(NODE_MEMORY)} each), {gib(int(memory * MEMORY_SHARE))} of this machine's {gib(memory)} "
+                f"usable; give at most {most}"
+            )
+        return
+    each = podman.parse_size(size)
+    if each < NODE_MEMORY:
+        yield refusal("local_memory", size, f"at least {gib(NODE_MEMORY)}, which a node needs to train")
+    elif each * nodes > memory:
+        yield refusal(
+            "local_memory", size, f"at most {gib(memory // nodes)}, which is this machine's {gib(memory)} over {nodes} nodes"
+        )
+
+
+def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterator[str]:
+    """Yield a line where the nodes asked for are not the nodes there are."""
+    own = cluster.backend == "onprem"
+    if own and playbook in ("provision", "train") and cluster.nodes == 0:
+        yield "the inventory lists no servers; name them in inventory/onprem.yml"
+    elif own and playbook in ("provision", "train") and nodes is not None and nodes > cluster.nodes:
+        yield refusal("nodes", nodes, f"at most the {cluster.nodes} that the inventory lists, or list more servers")
+    elif playbook == "train" and cluster.nodes == 0:
+        yield f"the cluster has no nodes; run: ansible-playbook provision.yml -e nodes={nodes or 2}"
+    elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
+        yield refusal(
+            "nodes",
+            nodes,
+            f"at most the {cluster.nodes} of this cluster, or run first: ansible-playbook provision.yml -e nodes={nodes}",
+        )
+
+
+def gib(size: int) -> str:
+    """Return bytes in words."""
+    return f"{size / GIB:.1f} GiB"
+
+
+def missing_settings(names: Sequence[str]) -> str:
+    """Return the line for settings that have no value at all."""
+    return (
+        f"no value for {', '.join(names)}: the inventory's folder lacks group_vars/all; "
+        "keep your inventory in inventory/, or link its group_vars beside yours"
+    )
