@@ -1,0 +1,210 @@
+"""Settings of a run: one frozen object, checked when it is made, saved as config.json."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from icefield_train.tasks import TASKS
+
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """Everything that decides a run.
+
+    Raises:
+        ValueError: a setting has a value that is not accepted; one line names setting, value and what is accepted.
+    """
+
+    task: str = "paraphrase"
+    """What is learned; a name of ``tasks.TASKS``."""
+    data_dir: str = ""
+    """Folder of the data; on a node the staged one (train.jsonl, dev.jsonl, task.json)."""
+    model: str = "all-MiniLM-L6-v2"
+    """Pretrained encoder; on a node the staged folder."""
+    model_name: str = ""
+    """Name of the model as the user gave it, for reports."""
+    epochs: int = 3
+    """Passes over the training rows."""
+    learning_rate: float = 5e-5
+    """Peak learning rate."""
+    weight_decay: float = 0.01
+    """Weight decay of AdamW; biases and layer norms have none."""
+    warmup_ratio: float = 0.1
+    """Share of the steps over which the learning rate rises from 0."""
+    global_batch_size: int = 32
+    """Rows per optimizer step, over all ranks."""
+    max_length: int = 128
+    """Tokens at which a row is cut."""
+    precision: str = "auto"
+    """auto (bf16 where the CPUs of all ranks have it), fp32 or bf16."""
+    seed: int = 42
+    """Seed of everything random."""
+    max_steps: int = 0
+    """Stop after so many optimizer steps; 0 = no limit."""
+    train_rows: int = 0
+    """Use only the first so many training rows; 0 = all."""
+    length_grouping: bool = True
+    """Put rows of similar length into one batch."""
+    run_id: str = ""
+    """Name of the run."""
+    run_dir: str = ""
+    """Folder that the run writes into."""
+    deadline_rendezvous: int = 60
+    """Seconds that ranks wait for each other at the start."""
+    deadline_step: int = 120
+    """Seconds that ranks wait for each other in a training step."""
+    deadline_evaluate: int = 600
+    """Seconds that ranks wait for each other in an evaluation."""
+    deadline_save: int = 120
+    """Seconds that ranks wait for rank 0 to save."""
+    git_commit: str = ""
+    """Commit of Icefield that made the run."""
+    command: str = ""
+    """Command that repeats the run."""
+    data_digest: str = ""
+    """Digest of the staged data."""
+    model_digest: str = ""
+    """Digest of the staged model."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            rule = RULES.get(field.name, TEXT)
+            if not rule.test(value):
+                raise ValueError(refusal(field.name, value, rule.words))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> TrainConfig:
+        """Make a config of plain values; numbers and booleans may be text, as a command line gives them.
+
+        Raises:
+            ValueError: a setting is unknown (the nearest known one is named) or has a value that is not accepted.
+        """
+        known = {field.name: field.type for field in fields(cls)}
+        for name, value in data.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+                hint = f"did you mean '{near[0]}'?" if near else f"give one of {', '.join(known)}"
+                raise ValueError(f"setting '{name}' (value '{value}') is not known; {hint}")
+        return cls(**{name: _READERS[str(known[name])](value) for name, value in data.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plain values, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def load_config(path: Path) -> TrainConfig:
+    """Read a config.json.
+
+    Raises:
+        ValueError: the file can't be read, is not a JSON object, or holds a setting that is not accepted.
+    """
+    return TrainConfig.from_dict(load_settings(path))
+
+
+def load_settings(path: Path) -> dict[str, Any]:
+    """Read a JSON object of settings.
+
+    Raises:
+        ValueError: the file can't be read or is not a JSON object.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"setting 'config': value '{path}' can't be read ({error.strerror}); give a JSON file"
+        ) from None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise ValueError(f"setting 'config': value '{path}' is not accepted; give a file with a JSON object")
+    return data
+
+
+def refusal(name: str, value: object, words: str) -> str:
+    """Return the one line that refuses a value."""
+    return f"setting '{name}': value '{value}' is not accepted; give {words}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """What a setting accepts: in words, and as a test."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+
+def _whole(low: int, high: int | None = None, zero: str = "") -> Rule:
+    words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    return Rule(
+        words=words + (f" (0 = {zero})" if zero else ""),
+        # A bool is an int to Python, but not to a user.
+        test=lambda value: type(value) is int and value >= low and (high is None or value <= high),
+    )
+
+
+def _number(words: str, test: Callable[[float], bool]) -> Rule:
+    return Rule(
+        words=f"a number {words}", test=lambda value: type(value) is float and math.isfinite(value) and test(value)
+    )
+
+
+def _choice(choices: tuple[str, ...]) -> Rule:
+    return Rule(words=f"one of {', '.join(choices)}", test=lambda value: value in choices)
+
+
+TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
+RULES: dict[str, Rule] = {
+    "task": _choice(tuple(TASKS)),
+    "model": Rule(
+        words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
+        test=lambda value: isinstance(value, str) and value.strip() != "",
+    ),
+    "epochs": _whole(1),
+    "learning_rate": _number("above 0", lambda value: value > 0),
+    "weight_decay": _number("of at least 0", lambda value: value >= 0),
+    "warmup_ratio": _number("of at least 0 and below 1", lambda value: 0 <= value < 1),
+    "global_batch_size": _whole(1),
+    "max_length": _whole(8, 4096),
+    "precision": _choice(PRECISIONS),
+    "seed": _whole(0, 2**32 - 1),
+    "max_steps": _whole(0, zero="no limit"),
+    "train_rows": _whole(0, zero="all"),
+    "length_grouping": Rule(words="true or false", test=lambda value: isinstance(value, bool)),
+    **{f"deadline_{phase}": _whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
+}
+
+
+def _read_int(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) else value
+
+
+def _read_float(value: Any) -> Any:
+    try:
+        return value if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def _read_bool(value: Any) -> Any:
+    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+    return words.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+# By the annotation's text. What can't be read is passed on as it is: the rules refuse it with its own words.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "int": _read_int,
+    "float": _read_float,
+    "bool": _read_bool,
+    "str": lambda v: v,
+}
