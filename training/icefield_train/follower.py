@@ -1,0 +1,59 @@
+"""A worker's side of supervision: reports to the head, obeys it, and ends its own processes where the head is gone."""
+
+from __future__ import annotations
+
+import select
+import time
+
+from icefield_train.cause import Cause, cause_data, cause_from
+from icefield_train.control import SILENCE, Line, join
+from icefield_train.station import TICK, Station
+
+
+def follow(station: Station) -> Cause | None:
+    """Take part in the run until the head ends it; return why it ended early, or None."""
+    plan = station.plan
+    try:
+        line = join(plan.head.address, plan.control_port, station.token, station.node.name, station.start_by)
+    except TimeoutError as error:
+        return Cause(host=plan.head.name, rank=0, message=str(error), phase="start", time=time.time())
+    try:
+        cause = _obey(station, line)
+        station.end()
+        line.send({"kind": "ended"})
+        return cause
+    finally:
+        line.close()
+
+
+def _obey(station: Station, line: Line) -> Cause | None:
+    started = False
+    reported: set[Cause] = set()
+    complete = False
+    while not line.closed and line.silent_for <= SILENCE:
+        select.select([line.socket], [], [], TICK)
+        for message in line.receive():
+            if message["kind"] == "go":
+                started = True
+                station.start()
+            elif message["kind"] == "stop":
+                return cause_from(message["cause"])
+            elif message["kind"] == "finish":
+                return None
+        line.beat()
+        if not started or complete:
+            continue
+        if complete := station.watch.complete():
+            line.send({"kind": "done"})
+            continue
+        # Times differ from look to look; what is told is the same.
+        fresh = [c for c in station.watch.causes() if not any(c.line() == known.line() for known in reported)]
+        if fresh:
+            reported |= set(fresh)
+            line.send({"kind": "failed", "causes": [cause_data(cause) for cause in fresh]})
+    return Cause(
+        host=station.plan.head.name,
+        rank=0,
+        message="the node is gone: its supervisor does not answer any more",
+        time=time.time(),
+    )

@@ -1,0 +1,123 @@
+"""The head's side of supervision: starts the run when all nodes have come, decides why and when it ends."""
+
+from __future__ import annotations
+
+import time
+
+from icefield_train.cause import Cause, cause_data, cause_from, first_cause
+from icefield_train.control import SILENCE, Head
+from icefield_train.plan import Plan
+from icefield_train.station import TICK, Station
+
+# How long to wait for a better explanation: a rank that lost its peer often reports before the one that failed.
+GRACE = 1.5
+# A cause that is no echo of another one is waited on only for reports that are on their way.
+GRACE_CERTAIN = 0.3
+# A node that has been quiet for so long may be the one that is gone: its silence is waited for in full.
+QUIET = 2.0
+# How long to wait for the others to say that they have ended their processes.
+FAREWELL = 4.0
+
+
+def lead(station: Station) -> Cause | None:
+    """Lead the run to its end on all nodes; return why it ended early, or None."""
+    head = Head(station.node.address, station.plan.control_port, station.token)
+    try:
+        cause = _gather(station, head) or _watch(station, head)
+        if cause is None:
+            head.tell({"kind": "finish"})
+        else:
+            head.tell({"kind": "stop", "cause": cause_data(cause)})
+        station.end()
+        _farewell(station.plan, head)
+        return cause
+    finally:
+        head.close()
+
+
+def _others(plan: Plan) -> set[str]:
+    return {node.name for node in plan.nodes} - {plan.head.name}
+
+
+def _gather(station: Station, head: Head) -> Cause | None:
+    """Wait for all nodes, then start everywhere."""
+    missing = _others(station.plan)
+    while missing:
+        head.receive(TICK)
+        head.beat()
+        missing = _others(station.plan) - set(head.lines)
+        if cause := station.stop_asked():
+            return cause
+        if missing and time.monotonic() > station.start_by:
+            seconds = station.plan.deadlines["start"]
+            return Cause(
+                host=min(missing),
+                message=f"its supervisor did not reach the head within {seconds} s (setting deadline_start); "
+                f"is port {station.plan.control_port} of {station.node.address} open between the nodes?",
+                phase="start",
+                time=time.time(),
+            )
+    head.tell({"kind": "go"})
+    station.start()
+    return None
+
+
+def _watch(station: Station, head: Head) -> Cause | None:
+    """Watch until all ranks of all nodes have finished, or there is a cause to stop."""
+    waiting = {node.name for node in station.plan.nodes}
+    causes: list[Cause] = []
+    heard_first = 0.0
+    while waiting:
+        for name, message in head.receive(TICK):
+            if message["kind"] == "done":
+                waiting.discard(name)
+            elif message["kind"] == "failed":
+                causes += [cause_from(data) for data in message["causes"]]
+        head.beat()
+        if station.node.name in waiting:
+            if station.watch.complete():
+                waiting.discard(station.node.name)
+            else:
+                causes += station.watch.causes()
+        causes += [_lost(station.plan, name) for name in sorted(waiting) if _is_lost(head, name)]
+        if asked := station.stop_asked():
+            return asked
+        if causes:
+            heard_first = heard_first or time.monotonic()
+            if _decided(causes, time.monotonic() - heard_first, head, waiting):
+                return first_cause(causes)
+    return None
+
+
+def _is_lost(head: Head, name: str) -> bool:
+    return name in head.lines and (head.lines[name].closed or head.lines[name].silent_for > SILENCE)
+
+
+def _lost(plan: Plan, name: str) -> Cause:
+    node = plan.node(name)
+    return Cause(
+        host=name,
+        rank=node.first_rank,
+        message="the node is gone: its supervisor does not answer any more",
+        # Whoever reported first did so because of this.
+        time=0.0,
+    )
+
+
+def _decided(causes: list[Cause], waited: float, head: Head, waiting: set[str]) -> bool:
+    if not first_cause(causes).peer:
+        return waited >= GRACE_CERTAIN
+    quiet = any(head.lines[name].silent_for > QUIET for name in waiting if name in head.lines)
+    return waited >= (SILENCE + GRACE if quiet else GRACE)
+
+
+def _farewell(plan: Plan, head: Head) -> None:
+    """Wait until the others have ended their processes, so that the head's result is the last of the run."""
+    ended: set[str] = set()
+    until = time.monotonic() + FAREWELL
+    while time.monotonic() < until:
+        ended |= {name for name, message in head.receive(TICK) if message["kind"] == "ended"}
+        head.beat()
+        gone = {name for name in head.lines if head.lines[name].closed}
+        if ended | gone >= set(head.lines):
+            return

@@ -1,0 +1,97 @@
+"""The plan of a run: which processes, on which nodes and cores, meeting where.
+
+The controller writes it, the nodes read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """One node's part in a run."""
+
+    name: str
+    """Its name in the inventory."""
+    address: str
+    """Where its peers reach it."""
+    interface: str
+    """Network interface of that address."""
+    first_rank: int
+    """Rank of its first process; the others follow."""
+    threads: int
+    """Threads of each process."""
+    cores: list[list[int]]
+    """CPU numbers of each process; an empty list leaves the choice to the kernel."""
+    preload: str
+    """Library to preload (an allocator), or ""."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Everything that launchers and supervisors need to know of a run."""
+
+    run_id: str
+    """Name of the run and of its folder."""
+    launcher: str
+    """torchrun or mpirun."""
+    nproc_per_node: int
+    """Processes per node."""
+    rendezvous_port: int
+    """Port on the head where the ranks meet."""
+    control_port: int
+    """Port on the head where the supervisors meet."""
+    deadlines: dict[str, int]
+    """Seconds without progress after which a phase counts as hung, by phase."""
+    python: str
+    """Interpreter of the environment on the nodes."""
+    code: str
+    """Folder of this package on the nodes."""
+    run_dir: str
+    """Folder of the run on the nodes."""
+    nodes: list[Node]
+    """The nodes by rank, the head first."""
+
+    @property
+    def world_size(self) -> int:
+        """Number of processes of the run."""
+        return self.nproc_per_node * len(self.nodes)
+
+    @property
+    def head(self) -> Node:
+        """The node of rank 0."""
+        return self.nodes[0]
+
+    def node(self, name: str) -> Node:
+        """Return the node of that name.
+
+        Raises:
+            ValueError: the run has none.
+        """
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise ValueError(f"node '{name}' has no part in run '{self.run_id}' ({', '.join(n.name for n in self.nodes)})")
+
+    def ranks_of(self, node: Node) -> range:
+        """Return the ranks on a node."""
+        return range(node.first_rank, node.first_rank + self.nproc_per_node)
+
+    def node_of(self, rank: int) -> Node:
+        """Return the node of a rank."""
+        return self.nodes[rank // self.nproc_per_node]
+
+
+def plan_from(data: Mapping[str, Any]) -> Plan:
+    """Make a plan of its JSON form."""
+    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]]})
+
+
+def load_plan(run_dir: Path) -> Plan:
+    """Read the plan of a run's folder."""
+    return plan_from(json.loads((run_dir / "plan.json").read_text()))

@@ -1,0 +1,64 @@
+"""One node's part in a run, whichever side it is on: its launcher, its watch, its processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from icefield_train import launchers
+from icefield_train.cause import Cause
+from icefield_train.plan import Node, Plan
+from icefield_train.processes import RUN_VARIABLE, die_with_parent, end_run
+from icefield_train.watch import Watch
+
+# Seconds between two looks at the ranks.
+TICK = 0.2
+
+
+class Station:
+    """What a supervisor does on its own node."""
+
+    def __init__(self, plan: Plan, node: Node, token: str) -> None:
+        self.plan, self.node, self.token = plan, node, token
+        self.watch = Watch(plan, node)
+        self.start_by = time.monotonic() + plan.deadlines["start"]
+
+    def start(self) -> None:
+        """Start the launcher, where this node is to start one, and count the ranks' deadlines from now."""
+        launcher = None
+        if launchers.starts_here(self.plan, self.node):
+            if self.plan.launcher == "mpirun":
+                launchers.write_mpirun_files(self.plan)
+            log = Path(self.plan.run_dir) / "logs" / f"launcher-{self.node.name}.log"
+            with log.open("ab") as output:
+                launcher = subprocess.Popen(
+                    launchers.command(self.plan, self.node),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=self.plan.run_dir,
+                    env={**os.environ, RUN_VARIABLE: self.plan.run_id},
+                    preexec_fn=die_with_parent,
+                )
+        self.watch.begin(launcher)
+
+    def end(self) -> None:
+        """End all processes of the run on this node.
+
+        Raises:
+            RuntimeError: some remain.
+        """
+        left = end_run(self.plan.run_id)
+        if self.watch.launcher is not None:
+            # Reaped, so that no zombie counts as a process of the run.
+            self.watch.launcher.wait()
+        if left:
+            raise RuntimeError(f"{self.node.name}: processes {left} of run '{self.plan.run_id}' could not be ended")
+
+    def stop_asked(self) -> Cause | None:
+        """Return the wish of a user to stop the run, which ``icefield_train stop`` leaves as a file."""
+        if not (Path(self.plan.run_dir) / "stop").exists():
+            return None
+        return Cause(host=self.node.name, message="stopped on request", state="stopped", time=time.time())

@@ -1,0 +1,183 @@
+"""What one node sees of its own ranks: progress, errors, processes that vanish, a launcher that ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from icefield_train.cause import Cause, cause_from
+from icefield_train.plan import Node, Plan
+from icefield_train.processes import RUN_VARIABLE, out_of_memory_kills, run_processes, state
+
+# How long a launcher may take to notice that a rank has ended, before its silence is taken for the whole story.
+LAUNCHER_PATIENCE = 1.0
+# Phases that have no deadline of their own share that of the start: nothing but reading files happens in them.
+_DEADLINE_OF = {"load": "start", "done": "save"}
+_EXIT_CODES = (
+    re.compile(r"exitcode\s*:\s*(-?\d+)"),
+    re.compile(r"EXIT CODE\s*:\s*(\d+)"),
+    re.compile(r"KILLED BY SIGNAL\s*:\s*(\d+)"),
+)
+
+
+@dataclass
+class _Progress:
+    """What a rank last said of itself."""
+
+    phase: str
+    step: int
+    pid: int
+    raw: str
+    changed: float
+
+
+class Watch:
+    """Watches the ranks of one node, and the launcher where one runs here."""
+
+    def __init__(self, plan: Plan, node: Node) -> None:
+        self._plan, self._node = plan, node
+        self._dir = Path(plan.run_dir)
+        self._kills = out_of_memory_kills()
+        now = time.monotonic()
+        self._progress = {rank: _Progress("start", 0, 0, "", now) for rank in plan.ranks_of(node)}
+        self._vanished: dict[int, float] = {}
+        self._ended: float | None = None
+        self.launcher: subprocess.Popen[bytes] | None = None
+
+    def begin(self, launcher: subprocess.Popen[bytes] | None) -> None:
+        """Count deadlines from now on; ``launcher`` is the process that starts the ranks, where it is started here."""
+        self.launcher = launcher
+        for progress in self._progress.values():
+            progress.changed = time.monotonic()
+
+    def complete(self) -> bool:
+        """Tell whether all ranks of this node have finished, and the launcher with them."""
+        self._read()
+        done = all(progress.phase == "done" for progress in self._progress.values())
+        if self.launcher is not None:
+            return done and self.launcher.poll() == 0
+        return done and not run_processes(self._plan.run_id)
+
+    def causes(self) -> list[Cause]:
+        """Return the reasons to end the run that this node sees now."""
+        self._read()
+        reported = list(self._reported())
+        if reported:
+            return reported
+        return [*self._gone(), *self._launcher_ended(), *self._late()]
+
+    def _read(self) -> None:
+        for rank, progress in self._progress.items():
+            text = ""
+            with contextlib.suppress(OSError):
+                text = (self._dir / "status" / f"rank-{rank}.json").read_text()
+            if text and text != progress.raw:
+                status = json.loads(text)
+                progress.raw, progress.changed = text, time.monotonic()
+                progress.phase, progress.step, progress.pid = status["phase"], status["step"], status["pid"]
+
+    def _reported(self) -> Iterator[Cause]:
+        for rank in self._progress:
+            path = self._dir / "errors" / f"rank-{rank}.json"
+            with contextlib.suppress(OSError, ValueError):
+                yield cause_from({**json.loads(path.read_text()), "host": self._node.name})
+
+    def _gone(self) -> Iterator[Cause]:
+        """Ranks whose process is no more though they had not finished and left no report."""
+        for rank, progress in self._progress.items():
+            if not progress.pid or progress.phase == "done" or self._alive(progress.pid):
+                continue
+            since = self._vanished.setdefault(rank, time.monotonic())
+            code = self._exit_code()
+            if code is None and time.monotonic() - since < LAUNCHER_PATIENCE:
+                continue
+            yield self._cause(rank, self._ending(code))
+
+    def _alive(self, pid: int) -> bool:
+        # The id alone may have been given to another process by now.
+        if state(pid) in ("", "Z"):
+            return False
+        mark = f"{RUN_VARIABLE}={self._plan.run_id}".encode()
+        with contextlib.suppress(OSError):
+            return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return False
+
+    def _ending(self, code: int | None) -> str:
+        if out_of_memory_kills() > self._kills:
+            return "the kernel killed it, the node being out of memory (lower global_batch_size or max_length)"
+        if code is None:
+            return "the process was killed or ended without a report"
+        return f"the process was killed by signal {-code}" if code < 0 else f"the process ended with exit code {code}"
+
+    def _exit_code(self) -> int | None:
+        """Return what the launcher's log says of the end of a rank: an exit code, a negative signal, or nothing."""
+        text = self._log()
+        for pattern in _EXIT_CODES:
+            if match := pattern.search(text):
+                code = int(match[1])
+                # MPICH gives the signal's number as the exit code of a process that was killed.
+                return -code if pattern is not _EXIT_CODES[0] and code in (6, 7, 9, 11, 15) else code
+        return None
+
+    def _launcher_ended(self) -> Iterator[Cause]:
+        if self.launcher is None or self.launcher.poll() is None:
+            return
+        # A rank's own report, written at the same moment, says more than its launcher.
+        self._ended = self._ended or time.monotonic()
+        finished = all(progress.phase == "done" for progress in self._progress.values())
+        if time.monotonic() - self._ended < LAUNCHER_PATIENCE or (finished and self.launcher.returncode == 0):
+            return
+        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
+        errors = [line for line in lines if re.search(r"[Ee]rror|refused|denied|unable|started rank", line)]
+        code = self.launcher.returncode
+        said = (errors or lines or ["it printed nothing"])[-1][:300]
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        rank = min(self._progress)
+        yield Cause(
+            host=self._node.name,
+            message=f"{self._plan.launcher} {how}: {said}",
+            phase=self._progress[rank].phase,
+            step=self._progress[rank].step,
+            time=time.time(),
+            # A launcher that fails because another node's did says so a moment later than the first.
+            peer=any(progress.pid for progress in self._progress.values()),
+        )
+
+    def _late(self) -> Iterator[Cause]:
+        for rank, progress in self._progress.items():
+            key = _DEADLINE_OF.get(progress.phase, progress.phase)
+            limit = self._plan.deadlines.get(key)
+            if limit is None or time.monotonic() - progress.changed <= limit:
+                continue
+            stopped = bool(progress.pid) and state(progress.pid) == "T"
+            why = "its process is suspended (SIGSTOP)" if stopped else f"no progress for {limit} s"
+            # A rank that waits for a suspended one is late too; it is not to blame.
+            yield self._cause(rank, f"{why} in phase '{progress.phase}' (setting deadline_{key})", peer=not stopped)
+
+    def _cause(self, rank: int, message: str, *, peer: bool = False) -> Cause:
+        progress = self._progress[rank]
+        return Cause(
+            host=self._node.name,
+            rank=rank,
+            phase=progress.phase,
+            step=progress.step,
+            message=message,
+            time=time.time(),
+            peer=peer,
+        )
+
+    def _log(self) -> str:
+        with contextlib.suppress(OSError):
+            return (self._dir / "logs" / f"launcher-{self._node.name}.log").read_text(errors="replace")
+        return ""
+
+    def summary(self) -> dict[str, Any]:
+        """Return phase and step of each rank, for whoever asks for the state of the run."""
+        return {str(rank): {"phase": p.phase, "step": p.step} for rank, p in self._progress.items()}
