@@ -38,7 +38,7 @@ def cluster_subnet(name: str, networks: Sequence[Mapping[str, Any]], wanted: str
             if network.overlaps(net):
                 raise ValueError(f"setting 'local_subnet': value '{wanted}' overlaps {net} of the network '{other}'")
         return wanted
-    candidates = list(ipaddress.ip_network(POOL).subnets(new_prefix=_PREFIX))
+    candidates = list(ipaddress.IPv4Network(POOL).subnets(new_prefix=_PREFIX))
     start = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % len(candidates)
     for offset in range(len(candidates)):
         candidate = candidates[(start + offset) % len(candidates)]

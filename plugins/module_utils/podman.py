@@ -64,7 +64,9 @@ def parse_rate(rate: str) -> float:
     """
     match = _RATE.match(rate)
     if not match or float(match[1]) <= 0:
-        raise ValueError(f"setting 'local_bandwidth': value '{rate}' is not accepted; give a rate like 400mbit or 1gbit")
+        raise ValueError(
+            f"setting 'local_bandwidth': value '{rate}' is not accepted; give a rate like 400mbit or 1gbit"
+        )
     return float(match[1]) * _RATE_UNITS[match[2]] / 8
 
 

@@ -43,7 +43,7 @@ from ansible.module_utils.basic import AnsibleModule
 try:
     from ansible.module_utils import node_cpu
 except ImportError:  # linters and unit tests import this file outside Ansible
-    from plugins.module_utils import node_cpu  # type: ignore[no-redef]
+    from plugins.module_utils import node_cpu
 
 ALLOCATORS = ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4")
 ISA_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "amx_tile", "bf16")

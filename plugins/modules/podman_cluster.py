@@ -73,7 +73,7 @@ from ansible.module_utils.basic import AnsibleModule
 try:
     from ansible.module_utils import local_net, podman
 except ImportError:
-    from plugins.module_utils import local_net, podman  # type: ignore[no-redef]
+    from plugins.module_utils import local_net, podman
 
 
 def podman_json(module: AnsibleModule, *args: str) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ from ansible.module_utils.basic import AnsibleModule
 KEY = "/etc/ssh/ssh_host_ed25519_key.pub"
 
 
-class NodeNotReady(Exception):
+class NodeNotReadyError(Exception):
     """A container has no host key and will not get one."""
 
 
@@ -52,7 +52,7 @@ def read_key(module: AnsibleModule, podman: str, name: str) -> str:
     """Return ``ssh-ed25519 AAAA…`` of a container, waiting for it to be made.
 
     Raises:
-        NodeNotReady: the container has stopped, or the time is over.
+        NodeNotReadyError: the container has stopped, or the time is over.
     """
     deadline = time.monotonic() + module.params["timeout"]
     while True:
@@ -63,7 +63,7 @@ def read_key(module: AnsibleModule, podman: str, name: str) -> str:
         if state.strip() != "running" or time.monotonic() > deadline:
             _, logs, log_err = module.run_command([podman, "logs", "--tail", "3", name])
             said = " / ".join((logs + log_err).split("\n")).strip(" /")
-            raise NodeNotReady(f"{name} ({state.strip() or 'absent'}) has no ssh host key: {said or err.strip()}")
+            raise NodeNotReadyError(f"{name} ({state.strip() or 'absent'}) has no ssh host key: {said or err.strip()}")
         time.sleep(0.1)
 
 
@@ -93,7 +93,7 @@ def main() -> None:
     try:
         with ThreadPoolExecutor(max_workers=8) as pool:
             keys = list(pool.map(lambda host: read_key(module, podman, host["name"]), hosts))
-    except NodeNotReady as error:
+    except NodeNotReadyError as error:
         module.fail_json(msg=str(error))
     lines = [f"{host['name']},{host['address']} {key}\n" for host, key in zip(hosts, keys, strict=True)]
     text = "".join(sorted(lines))

@@ -51,7 +51,7 @@ from ansible.module_utils.basic import AnsibleModule
 try:
     from ansible.module_utils import podman
 except ImportError:
-    from plugins.module_utils import podman  # type: ignore[no-redef]
+    from plugins.module_utils import podman
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMORY_SHARE = 0.9

@@ -50,7 +50,7 @@ def main() -> None:
                 kept.append(str(name))
                 continue
             if not module.check_mode:
-                code, _, err = module.run_command([podman, "rmi", str(name)])
+                code, _, _ = module.run_command([podman, "rmi", str(name)])
                 if code != 0:
                     kept.append(str(name))
                     continue

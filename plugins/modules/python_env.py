@@ -63,7 +63,7 @@ from ansible.module_utils.basic import AnsibleModule
 try:
     from ansible.module_utils import lockfile
 except ImportError:
-    from plugins.module_utils import lockfile  # type: ignore[no-redef]
+    from plugins.module_utils import lockfile
 
 MARKER = ".icefield-lock"
 

@@ -8,7 +8,7 @@ module: wheelhouse
 short_description: Download the wheels of a lock once, with a manifest of their SHA-256
 description:
   - Runs pip of the controller with the user's own pip configuration, for the nodes' Python and platform.
-  - torch is looked for at PyTorch's CPU index too. Its pin carries the local version C(+cpu), so that a CUDA build never fits.
+  - torch is looked for at PyTorch's CPU index too. Its pin carries the local version C(+cpu), which no CUDA build has.
 options:
   path:
     description: Folder of the wheels; C(manifest.json) lies beside them.
@@ -58,7 +58,7 @@ from ansible.module_utils.basic import AnsibleModule
 try:
     from ansible.module_utils import lockfile
 except ImportError:
-    from plugins.module_utils import lockfile  # type: ignore[no-redef]
+    from plugins.module_utils import lockfile
 
 INDEX_TIMEOUT = 5
 # pip takes a foreign platform literally, so each older manylinux that fits is named.
@@ -67,7 +67,10 @@ GLIBC_MINORS = range(5, 35)
 
 def platform_args(python_version: str, machine: str) -> list[str]:
     """Return pip's options for wheels of another interpreter than its own."""
-    tags = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC_MINORS] + [f"manylinux2014_{machine}", f"linux_{machine}"]
+    tags = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC_MINORS] + [
+        f"manylinux2014_{machine}",
+        f"linux_{machine}",
+    ]
     return ["--only-binary=:all:", "--no-deps", "--python-version", python_version, "--implementation", "cp"] + [
         arg for tag in reversed(tags) for arg in ("--platform", tag)
     ]

@@ -1,0 +1,93 @@
+"""Ansible callback: the last lines of the output are the ones that matter: the result, or why there is none."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Any
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = r"""
+name: run_summary
+type: notification
+short_description: Print results, failures and how to attach again last
+description: >-
+  Prints what tasks hand over as C(icefield_summary) and, when a task failed, its message, below everything else. When
+  the playbook is interrupted while it follows a run, says that the run goes on, and how to follow or stop it.
+"""
+
+
+class CallbackModule(CallbackBase):
+    """Collects what is to be said at the end, and says it."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "notification"
+    CALLBACK_NAME = "run_summary"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[str] = []
+        self._faults: list[str] = []
+        self._following = ""
+        # Workers are forks of this process and must stay silent at their end.
+        self._pid = os.getpid()
+        atexit.register(self._interrupted)
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Remember lines to show, and the run that is being followed."""
+        data = _data(result)
+        self._lines += data.get("icefield_summary", [])
+        self._following = data.get("ansible_facts", {}).get("icefield_follow", self._following)
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        """Remember why a task failed."""
+        if not ignore_errors:
+            data = _data(result)
+            self._lines += data.get("icefield_summary", [])
+            self._remember(_fault(data))
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Remember a node that does not answer."""
+        if not getattr(result, "task", None) or not result.task.ignore_unreachable:
+            text = str(_data(result).get("msg", "")).splitlines()
+            self._remember(f"{result.host.get_name()} is out of reach: {(text or ['no reason given'])[-1]}")
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """Print it all."""
+        self._following = ""
+        if self._lines:
+            self._display.display("")
+        for line in self._lines:
+            self._display.display(line)
+        for line in self._faults:
+            self._display.display(f"icefield: {line}", color="red")
+
+    def _remember(self, line: str) -> None:
+        if line and line not in self._faults:
+            self._faults.append(line)
+
+    def _interrupted(self) -> None:
+        if self._following and os.getpid() == self._pid:
+            self._display.display("")
+            self._display.display(
+                f"the run '{self._following}' goes on without you\n"
+                f"follow it: ansible-playbook train.yml -e attach={self._following}\n"
+                f"stop it:   ansible-playbook status.yml -e stop={self._following}"
+            )
+
+
+def _data(result: Any) -> dict[str, Any]:
+    """Return a task's result; its place differs between versions of Ansible."""
+    data = getattr(result, "result", None)
+    return data if isinstance(data, dict) else dict(result._result)
+
+
+def _fault(data: dict[str, Any]) -> str:
+    """Return the one line that says why a task failed."""
+    if "results" in data:
+        failed = [item for item in data["results"] if isinstance(item, dict) and item.get("failed")]
+        return _fault(failed[0]) if failed else ""
+    lines = [line for line in str(data.get("msg", "")).splitlines() if line.strip()]
+    return " ".join(lines) if len(lines) < 4 else lines[-1]

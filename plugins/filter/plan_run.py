@@ -1,0 +1,76 @@
+"""Ansible filters: the plan of a run and the settings of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+from plugins.module_utils import run_job, run_plan
+
+
+def plan_run(
+    job: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    nodes: Sequence[Mapping[str, Any]],
+    tunings: Sequence[Mapping[str, Any]],
+    home: str,
+) -> dict[str, Any]:
+    """Return the plan of a run as plain values.
+
+    Args:
+        job: what the action ``run_job`` found.
+        settings: converted settings of the user.
+        nodes: ``name`` and ``address`` of each node by rank, the head first.
+        tunings: what each of them measured about itself, in the same order.
+        home: folder of Icefield on the nodes.
+    """
+    code = next(tree for tree in job["trees"] if tree["kind"] == "code")
+    try:
+        plan = run_plan.make_plan(
+            settings,
+            [{**node, "tuning": tuning} for node, tuning in zip(nodes, tunings, strict=True)],
+            run_id=job["run_id"],
+            python=f"{home}/env/bin/python",
+            code=f"{home}/stage/code/{code['digest']}",
+            run_dir=f"{home}/runs/{job['run_id']}",
+        )
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
+    return asdict(plan)
+
+
+def train_config(
+    job: Mapping[str, Any], settings: Mapping[str, Any], defaults: Mapping[str, Any], home: str
+) -> dict[str, Any]:
+    """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
+    digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
+    return {
+        **run_job.training_settings(settings),
+        "data_dir": f"{home}/stage/data/{digests['data']}",
+        "model": f"{home}/stage/models/{digests['models']}",
+        "model_name": job["model"]["name"],
+        "data_digest": digests["data"],
+        "model_digest": digests["models"],
+        "run_id": job["run_id"],
+        "run_dir": f"{home}/runs/{job['run_id']}",
+        "git_commit": job["git_commit"],
+        "command": run_plan.repeat_command(settings, defaults),
+    }
+
+
+def head_first(
+    nodes: Sequence[Mapping[str, Any]], heads: Sequence[str], count: int | str = 0
+) -> list[Mapping[str, Any]]:
+    """Return the nodes of a run by rank: the head, then the others as given, ``count`` in all (0 = all)."""
+    ordered = sorted(nodes, key=lambda node: node["name"] not in heads)
+    return ordered[: int(count)] if int(count) else ordered
+
+
+class FilterModule:
+    """Filters on runs."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filters by name."""
+        return {"plan_run": plan_run, "train_config": train_config, "head_first": head_first}

@@ -1,0 +1,78 @@
+"""A run before it has nodes: its name, its checked data and model, the folders to stage. Runs on the controller."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from plugins.module_utils.staging import digest_of
+
+from icefield_train.config import TrainConfig
+
+
+def new_run_id(task: str, model: str, now: datetime) -> str:
+    """Return a name that sorts by time and tells what was run, such as ``20261202-101500-mrpc-all-MiniLM-L6-v2``."""
+    word = "".join(char if char.isalnum() or char in "._-" else "-" for char in Path(model).name)[:40].strip("-.")
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{task}-{word or 'model'}"
+
+
+def training_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the user's settings that the training takes."""
+    names = {field.name for field in fields(TrainConfig)}
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def run_check(
+    settings: Mapping[str, Any], *, package: Path, cache: Path, wheelhouse: Path, world_size: int
+) -> dict[str, Any]:
+    """Run ``icefield_train check`` and return what it found.
+
+    Raises:
+        ValueError: it refuses a setting, the data or the model; its one line says why.
+    """
+    command = [sys.executable, "-m", "icefield_train", "check", "--config", "/dev/stdin", "--json"]
+    command += ["--cache", str(cache), "--wheelhouse", str(wheelhouse), "--world-size", str(world_size)]
+    done = subprocess.run(
+        command,
+        input=json.dumps(training_settings(settings)),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=package,
+    )
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise ValueError((lines or [f"icefield_train check ended with exit code {done.returncode}"])[-1])
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def trees_of(found: Mapping[str, Any], package: Path) -> list[dict[str, str]]:
+    """Return the folders that nodes need: the training package, the data, the model; each by kind, path and digest."""
+    paths = {
+        "code": package,
+        "data": Path(found["data"]["path"]),
+        "models": Path(found["model"]["path"]),
+    }
+    return [{"kind": kind, "src": str(path), "digest": digest_of(path)} for kind, path in paths.items()]
+
+
+def git_commit(root: Path) -> str:
+    """Return the commit of the checkout, with ``-dirty`` behind it where files differ, or "" without git."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,96 @@
+"""The plan of a run, worked out on the controller from the settings and what the nodes measured about themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plugins.module_utils.node_cpu import threads_per_rank
+
+from icefield_train.plan import Node, Plan
+
+PHASES = ("start", "rendezvous", "step", "evaluate", "save")
+
+
+def cores_of_ranks(node: Mapping[str, Any], nproc_per_node: int) -> list[list[int]]:
+    """Divide a node's cores among its ranks, in blocks of equal size.
+
+    Where a quota leaves less than the cores, or there are fewer cores than ranks, every rank may run on all of them:
+    pinned to one, it could not use the time that is left on another.
+    """
+    cores = list(node["cores"])
+    if node["cpus"] < len(cores) or len(cores) < nproc_per_node:
+        return [[] for _ in range(nproc_per_node)]
+    size = len(cores) // nproc_per_node
+    return [cores[rank * size : (rank + 1) * size] for rank in range(nproc_per_node)]
+
+
+def make_plan(
+    settings: Mapping[str, Any],
+    nodes: Sequence[Mapping[str, Any]],
+    *,
+    run_id: str,
+    python: str,
+    code: str,
+    run_dir: str,
+) -> Plan:
+    """Return the plan.
+
+    Args:
+        settings: converted settings of the user.
+        nodes: the nodes by rank, the head first; each has ``name``, ``address`` and ``tuning``, what it measured.
+        run_id: name of the run.
+        python: interpreter on the nodes.
+        code: folder of the training package on the nodes.
+        run_dir: folder of the run on the nodes.
+
+    Raises:
+        ValueError: a node has measured nothing, or not for the address that it has.
+    """
+    nproc = int(settings["nproc_per_node"])
+    planned = []
+    for index, node in enumerate(nodes):
+        tuning = node["tuning"]
+        if not tuning.get("interface"):
+            raise ValueError(
+                f"{node['name']}: no network interface has the address {node['address']}; "
+                "set icefield_address to the one by which the other nodes reach it, and run provision.yml"
+            )
+        planned.append(
+            Node(
+                name=node["name"],
+                address=node["address"],
+                interface=tuning["interface"],
+                first_rank=index * nproc,
+                threads=threads_per_rank(tuning["cpus"], nproc),
+                cores=cores_of_ranks(tuning, nproc),
+                preload=tuning["preload"],
+            )
+        )
+    port = int(settings["rendezvous_port"])
+    return Plan(
+        run_id=run_id,
+        launcher=settings["launcher"],
+        nproc_per_node=nproc,
+        rendezvous_port=port,
+        control_port=port + 1,
+        deadlines={phase: int(settings[f"deadline_{phase}"]) for phase in PHASES},
+        python=python,
+        code=code,
+        run_dir=run_dir,
+        nodes=planned,
+    )
+
+
+def repeat_command(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Return the command that repeats a run: the playbook with each setting that differs from its default."""
+    parts = ["ansible-playbook train.yml"]
+    for name in sorted(settings):
+        if name in ("run_id", "attach", "stop", "purge") or str(settings[name]) == str(defaults.get(name, "")):
+            continue
+        value = settings[name]
+        text = value if isinstance(value, str) else json.dumps(value)
+        # Values with blanks would be split by Ansible's own reader of NAME=VALUE.
+        parts.append(f"-e {name}={text}" if " " not in str(text) else f"-e '{json.dumps({name: value})}'")
+    return " ".join(parts)

@@ -1,0 +1,90 @@
+"""How a run ended, for people: the table of a finished run, the one line of a failed one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from plugins.module_utils.run_folder import read_json
+from plugins.module_utils.run_progress import duration
+
+
+def outcome(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how the run ended, of each node's result; the head's, which comes first, counts most.
+
+    A head that is out of reach says nothing; then a worker's result tells why the run ended.
+    """
+    told = [dict(result) for result in results if result["state"] != "lost"]
+    return told[0] if told else dict(results[0])
+
+
+def result_table(run_dir: Path) -> list[str]:
+    """Return the lines of the table of a finished run, made of its ``metrics.json`` and ``config.json``."""
+    metrics, config = read_json(run_dir / "metrics.json"), read_json(run_dir / "config.json")
+    majority = metrics.get("majority", {})
+    scores = [
+        (name, f"{metrics[name]:.4f}", f"(majority class {majority[name]:.4f})") for name in majority if name in metrics
+    ]
+    rows = [
+        ("run", config.get("run_id", run_dir.name), ""),
+        (
+            "task",
+            config.get("task", ""),
+            f"{metrics.get('train_rows')} training rows, {metrics.get('dev_rows')} dev rows",
+        ),
+        ("model", config.get("model_name", ""), ""),
+        ("nodes", str(metrics.get("nodes")), f"{metrics.get('world_size')} ranks"),
+        (
+            "steps",
+            str(metrics.get("steps")),
+            f"{metrics.get('epochs')} epochs, global batch {metrics.get('global_batch_size')}",
+        ),
+        ("precision", str(metrics.get("precision")), f"seed {metrics.get('seed')}"),
+        (
+            "speed",
+            f"{metrics.get('samples_per_second', 0):.1f} samples/s",
+            f"{metrics.get('tokens_per_second', 0):.0f} tokens/s",
+        ),
+        ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
+        *scores,
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
+
+
+def status_table(nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each node, then one for each run that any of them knows.
+
+    Args:
+        nodes: ``name`` and ``address`` of each node, the head first.
+        answers: what each answered to ``run_query``, in the same order; {} from a node that did not answer.
+    """
+    if not nodes:
+        return ["the cluster has no nodes; make some: ansible-playbook provision.yml -e nodes=2"]
+    lines = []
+    runs: dict[str, Mapping[str, Any]] = {}
+    for node, answer in zip(nodes, answers, strict=True):
+        lines.append(f"{node['name']}  {node['address']}  {_node_state(answer)}")
+        for run in answer.get("runs", []):
+            # The head's word first: it knows why a run ended.
+            runs.setdefault(run["run_id"], run)
+    return [*lines, *(_run_line(runs[name]) for name in sorted(runs))]
+
+
+def _node_state(answer: Mapping[str, Any]) -> str:
+    if not answer or answer.get("unreachable"):
+        return "out of reach"
+    tuning = answer.get("tuning", {})
+    if not tuning:
+        return "not provisioned"
+    memory = f"{tuning['memory_bytes'] / (1 << 30):.1f} GiB"
+    doing = f"busy with run {answer['active']}" if answer["active"] else "idle"
+    return f"{tuning['cpus']:g} CPUs  {memory}  {doing}"
+
+
+def _run_line(run: Mapping[str, Any]) -> str:
+    state = run["state"]
+    if state == "running":
+        return f"run {run['run_id']}: {run['phase'] or 'start'} {run['step'] or 0}/{run['steps'] or '?'}"
+    return f"run {run['run_id']}: {state}{': ' + run['line'] if run['line'] else ''}"
