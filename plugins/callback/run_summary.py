@@ -90,4 +90,7 @@ def _fault(data: dict[str, Any]) -> str:
         failed = [item for item in data["results"] if isinstance(item, dict) and item.get("failed")]
         return _fault(failed[0]) if failed else ""
     lines = [line for line in str(data.get("msg", "")).splitlines() if line.strip()]
-    return " ".join(lines) if len(lines) < 4 else lines[-1]
+    fault = " ".join(lines) if len(lines) < 4 else lines[-1]
+    # Modules that run a program often say only that it failed; what it said itself is the reason.
+    said = [line.strip() for line in str(data.get("stderr", "")).splitlines() if line.strip()]
+    return f"{fault} ({said[-1]})" if said and said[-1] not in fault else fault
