@@ -63,13 +63,12 @@ class Line:
         messages: list[Message] = []
         for line in lines:
             self.heard = time.monotonic()
-            try:
-                message = json.loads(line)
-            except ValueError:
+            message = _parse(line)
+            if message is None:
                 # Whoever talks like this is none of ours.
                 self.closed = True
                 break
-            if isinstance(message, dict) and message.get("kind") != "beat":
+            if message["kind"] != "beat":
                 messages.append(message)
         return messages
 
@@ -82,6 +81,15 @@ class Line:
         """Close the connection."""
         self.closed = True
         self.socket.close()
+
+
+def _parse(line: bytes) -> Message | None:
+    """Return the message of a line, or None where it is none."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) and "kind" in message else None
 
 
 class Head:

@@ -1,0 +1,75 @@
+import pytest
+
+from plugins.filter import plan_run as filters
+from plugins.module_utils import run_plan
+
+SETTINGS = {
+    "nproc_per_node": 1,
+    "rendezvous_port": 29500,
+    "launcher": "torchrun",
+    **{f"deadline_{phase}": 60 for phase in run_plan.PHASES},
+}
+TUNING = {"cpus": 4.0, "cores": [0, 1, 2, 3], "interface": "eth0", "preload": "/lib/libtcmalloc.so"}
+
+
+def make(nodes, **settings):
+    return run_plan.make_plan(
+        {**SETTINGS, **settings}, nodes, run_id="r", python="/env/bin/python", code="/code", run_dir="/runs/r"
+    )
+
+
+def node(name, address, **tuning):
+    return {"name": name, "address": address, "tuning": {**TUNING, **tuning}}
+
+
+def test_ranks_follow_the_nodes_and_the_head_has_rank_zero():
+    plan = make([node("b", "10.0.0.2"), node("a", "10.0.0.1"), node("c", "10.0.0.3")], nproc_per_node=2)
+    assert [(n.name, n.first_rank) for n in plan.nodes] == [("b", 0), ("a", 2), ("c", 4)]
+    assert plan.world_size == 6
+    assert plan.head.name == "b"
+    assert [plan.node_of(rank).name for rank in range(6)] == ["b", "b", "a", "a", "c", "c"]
+    assert plan.control_port == 29501
+
+
+def test_cores_and_threads_are_divided_among_the_ranks_of_a_node():
+    plan = make([node("a", "10.0.0.1")], nproc_per_node=2)
+    assert plan.nodes[0].cores == [[0, 1], [2, 3]]
+    assert plan.nodes[0].threads == 2
+
+
+@pytest.mark.parametrize(("cpus", "nproc", "threads"), [(0.5, 1, 1), (2.0, 1, 2), (4.0, 8, 1)])
+def test_ranks_are_not_pinned_where_a_quota_or_too_few_cores_would_make_it_a_loss(cpus, nproc, threads):
+    plan = make([node("a", "10.0.0.1", cpus=cpus)], nproc_per_node=nproc)
+    assert plan.nodes[0].cores == [[]] * nproc
+    assert plan.nodes[0].threads == threads
+
+
+def test_a_node_whose_address_is_on_no_interface_is_named():
+    with pytest.raises(ValueError, match=r"^a: no network interface has the address 10\.0\.0\.1"):
+        make([node("a", "10.0.0.1", interface="")])
+
+
+def test_the_command_to_repeat_a_run_names_what_differs_from_the_defaults():
+    defaults = {"task": "paraphrase", "epochs": 3, "seed": 42, "data_dir": "", "run_id": "", "nodes": ""}
+    settings = {"task": "mrpc", "epochs": 3, "seed": 7, "data_dir": "/my data", "run_id": "x", "nodes": 4}
+    assert run_plan.repeat_command(settings, defaults) == (
+        'ansible-playbook train.yml -e \'{"data_dir": "/my data"}\' -e nodes=4 -e seed=7 -e task=mrpc'
+    )
+
+
+def test_the_head_comes_first_and_the_count_cuts_the_rest():
+    nodes = [{"name": name} for name in ("n-1", "n-2", "n-10")]
+    assert [n["name"] for n in filters.head_first(nodes, ["n-10"])] == ["n-10", "n-1", "n-2"]
+    assert [n["name"] for n in filters.head_first(nodes, ["n-10"], "2")] == ["n-10", "n-1"]
+
+
+def test_the_training_gets_the_staged_folders_in_place_of_the_sources():
+    trees = [{"kind": kind, "digest": kind[0] * 12} for kind in ("code", "data", "models")]
+    job = {"run_id": "r", "trees": trees, "model": {"name": "mini"}, "git_commit": "abc"}
+    config = filters.train_config(
+        job, {"task": "mrpc", "data_dir": "/mine", "model": "x", "launcher": "mpirun"}, {}, "/opt"
+    )
+    assert config["data_dir"] == "/opt/stage/data/dddddddddddd"
+    assert config["model"] == "/opt/stage/models/mmmmmmmmmmmm"
+    assert config["model_name"] == "mini"
+    assert "launcher" not in config

@@ -1,0 +1,47 @@
+import json
+
+from plugins.module_utils.run_progress import Progress, duration, parse_events
+
+STEP = {
+    "event": "step",
+    "step": 34,
+    "steps": 120,
+    "epoch": 1,
+    "loss": 0.5,
+    "samples_per_second": 61.25,
+    "eta_seconds": 75,
+}
+
+
+def test_a_line_that_is_still_being_written_is_left_for_the_next_look():
+    text = json.dumps(STEP) + "\n" + '{"event": "st'
+    events, taken = parse_events(text)
+    assert events == [STEP]
+    assert text[taken:] == '{"event": "st'
+
+
+def test_bytes_are_counted_and_not_characters():
+    text = json.dumps({"event": "phase", "phase": "é"}, ensure_ascii=False) + "\n"
+    assert parse_events(text)[1] == len(text.encode())
+
+
+def test_what_is_no_event_is_passed_over():
+    assert parse_events("noise\n[1]\n{}\n")[0] == []
+
+
+def test_the_present_state_shows_step_loss_speed_and_time_left():
+    progress = Progress()
+    assert progress.now(3).startswith("start")
+    progress.feed([STEP])
+    assert progress.now(9) == "step 34/120  epoch 1  loss 0.5000  61.2 samples/s  ETA 1:15"
+    progress.feed([{"event": "phase", "phase": "evaluate"}])
+    assert progress.now(65) == "evaluate after step 34/120  (1:05)"
+
+
+def test_events_that_matter_later_stay_as_lines():
+    lines = Progress().feed([STEP, {"event": "evaluate", "step": 120, "metrics": {"accuracy": 0.8, "f1": 0.875}}])
+    assert lines == ["after step 120: accuracy 0.8000  f1 0.8750"]
+
+
+def test_durations():
+    assert [duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]

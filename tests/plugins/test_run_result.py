@@ -1,0 +1,56 @@
+import json
+
+from plugins.module_utils import run_result
+
+
+def test_a_worker_tells_why_where_the_head_is_lost():
+    results = [
+        {"state": "lost", "line": "head: the controller cannot reach the node any more"},
+        {"state": "failed", "line": "head rank 0: the node is gone"},
+    ]
+    assert run_result.outcome(results)["line"] == "head rank 0: the node is gone"
+    assert run_result.outcome(results[:1])["state"] == "lost"
+
+
+def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
+    metrics = {
+        "accuracy": 0.826,
+        "f1": 0.877,
+        "majority": {"accuracy": 0.684, "f1": 0.812},
+        "nodes": 4,
+        "world_size": 4,
+        "steps": 345,
+        "epochs": 3,
+        "global_batch_size": 32,
+        "precision": "bf16",
+        "seed": 42,
+        "samples_per_second": 45.25,
+        "tokens_per_second": 2500.0,
+        "wall_seconds": 245.0,
+        "train_seconds": 230.0,
+        "train_rows": 3668,
+        "dev_rows": 408,
+    }
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    (tmp_path / "config.json").write_text(json.dumps({"run_id": "r", "task": "mrpc", "model_name": "mini"}))
+    table = "\n".join(run_result.result_table(tmp_path))
+    assert "f1         0.8770" in table
+    assert "(majority class 0.8120)" in table
+    assert "3668 training rows, 408 dev rows" in table
+    assert "seed 42" in table
+
+
+def test_the_state_of_nodes_and_runs():
+    nodes = [{"name": "c-1", "address": "10.0.0.1"}, {"name": "c-2", "address": "10.0.0.2"}]
+    runs = [
+        {"run_id": "old", "state": "failed", "line": "c-2 rank 1: why"},
+        {"run_id": "now", "state": "running", "line": "", "phase": "step", "step": 3, "steps": 9},
+    ]
+    answer = {"tuning": {"cpus": 0.5, "memory_bytes": 2 << 30}, "active": "now", "runs": runs}
+    assert run_result.status_table(nodes, [answer, {}]) == [
+        "c-1  10.0.0.1  0.5 CPUs  2.0 GiB  busy with run now",
+        "c-2  10.0.0.2  out of reach",
+        "run now: step 3/9",
+        "run old: failed: c-2 rank 1: why",
+    ]
+    assert "provision.yml" in run_result.status_table([], [])[0]
