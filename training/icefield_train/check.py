@@ -54,7 +54,7 @@ def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[st
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {data.train_rows}")
     if config.global_batch_size < world_size:
         lines.append(
-            f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks without work"
+            f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks idle"
         )
     return lines
 
