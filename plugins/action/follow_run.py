@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
+
 from plugins.module_utils.run_progress import Progress, parse_events
 
 # Seconds between two looks at a node. The head is looked at more often: its events are what is shown.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+
 from plugins.module_utils import run_job
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+
 from plugins.module_utils.run_result import status_table
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from plugins.module_utils.run_result import outcome, result_table
 
 from icefield_train import report
+from plugins.module_utils.run_result import outcome, result_table
 
 
 class ActionModule(ActionBase):

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def container_options(
-    spec: Mapping[str, Any], common: Mapping[str, Any], cluster: str, root: str
-) -> dict[str, Any]:
+def container_options(spec: Mapping[str, Any], common: Mapping[str, Any], cluster: str, root: str) -> dict[str, Any]:
     """Return the options of one container: the common ones, and what names it, addresses it and labels it.
 
     Args:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
 from plugins.module_utils import run_job, run_plan
 
 

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plugins.module_utils.staging import digest_of
-
 from icefield_train.config import TrainConfig
+from plugins.module_utils.staging import digest_of
 
 
 def new_run_id(task: str, model: str, now: datetime) -> str:

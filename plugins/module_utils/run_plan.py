@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plugins.module_utils.node_cpu import threads_per_rank
-
 from icefield_train.plan import Node, Plan
+from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 

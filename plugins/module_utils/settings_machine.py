@@ -50,7 +50,9 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
     folder = values.get("data_dir", "")
     if folder and not (cwd / Path(folder).expanduser()).is_dir():
         where = (cwd / Path(folder).expanduser()).resolve()
-        yield refusal("data_dir", folder, f"a folder on this machine ({where} is {'a file' if where.exists() else 'not there'})")
+        yield refusal(
+            "data_dir", folder, f"a folder on this machine ({where} is {'a file' if where.exists() else 'not there'})"
+        )
     if values.get("task") == "mrpc" and folder == "":
         yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
 
@@ -75,7 +77,9 @@ def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: M
         try:
             local_net.node_address(values["local_subnet"], nodes)
         except ValueError:
-            yield refusal("local_subnet", values["local_subnet"], f"a network with room for {nodes} nodes, such as a /24")
+            yield refusal(
+                "local_subnet", values["local_subnet"], f"a network with room for {nodes} nodes, such as a /24"
+            )
     yield from _memory_faults(values["local_memory"], nodes, machine.memory)
     new = max(0, nodes - existing)
     needed = new * NODE_DISK + (IMAGE_DISK if new and not machine.have_image else 0)
@@ -101,7 +105,9 @@ def _memory_faults(size: str, nodes: int, memory: int) -> Iterator[str]:
         yield refusal("local_memory", size, f"at least {gib(NODE_MEMORY)}, which a node needs to train")
     elif each * nodes > memory:
         yield refusal(
-            "local_memory", size, f"at most {gib(memory // nodes)}, which is this machine's {gib(memory)} over {nodes} nodes"
+            "local_memory",
+            size,
+            f"at most {gib(memory // nodes)}, which is this machine's {gib(memory)} over {nodes} nodes",
         )
 
 
