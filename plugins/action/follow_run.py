@@ -37,6 +37,7 @@ class ActionModule(ActionBase):
         )
         name = (task_vars or {}).get("inventory_hostname", "")
         screen = Screen(self._display) if args["show"] else None
+        result["icefield_ended"] = True
         result["run"] = {**self._follow(args["run_dir"], screen, str(name)), "host": name}
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,6 @@ class ActionModule(ActionBase):
             self._display.warning(warning)
         result["job"] = {
             "run_id": run_id,
-            "token": secrets.token_hex(16),
             "trees": run_job.trees_of(found, package),
             "git_commit": run_job.git_commit(root),
             "data": found["data"],

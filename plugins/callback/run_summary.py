@@ -40,6 +40,8 @@ class CallbackModule(CallbackBase):
         data = _data(result)
         self._lines += data.get("icefield_summary", [])
         self._following = data.get("ansible_facts", {}).get("icefield_follow", self._following)
+        if "icefield_ended" in data:
+            self._following = ""
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Remember why a task failed."""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from icefield_train.cause import Cause, cause_from
 from icefield_train.plan import Node, Plan
@@ -134,10 +133,8 @@ class Watch:
         finished = all(progress.phase == "done" for progress in self._progress.values())
         if time.monotonic() - self._ended < LAUNCHER_PATIENCE or (finished and self.launcher.returncode == 0):
             return
-        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
-        errors = [line for line in lines if re.search(r"[Ee]rror|refused|denied|unable|started rank", line)]
         code = self.launcher.returncode
-        said = (errors or lines or ["it printed nothing"])[-1][:300]
+        said = telling_line(self._log())
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         rank = min(self._progress)
         yield Cause(
@@ -178,6 +175,14 @@ class Watch:
             return (self._dir / "logs" / f"launcher-{self._node.name}.log").read_text(errors="replace")
         return ""
 
-    def summary(self) -> dict[str, Any]:
-        """Return phase and step of each rank, for whoever asks for the state of the run."""
-        return {str(rank): {"phase": p.phase, "step": p.step} for rank, p in self._progress.items()}
+
+def telling_line(log: str) -> str:
+    """Return the line of a launcher's log that says best why it ended: an error, else what sounds like one."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    # torchrun closes with a summary of its own, which says no more than that a process failed.
+    summary = next((index for index, line in enumerate(lines) if "ChildFailedError" in line), len(lines))
+    own = lines[:summary] or lines
+    for pattern in (r"[\w.]*(Error|Exception): ", r".*(No module named|started rank|refused|denied|[Ee]rror)"):
+        if fitting := [line for line in own if re.match(pattern, line)]:
+            return fitting[-1][:300]
+    return (own or ["it printed nothing"])[-1][:300]

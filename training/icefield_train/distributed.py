@@ -1,0 +1,104 @@
+"""All that ranks say to each other. Nothing else calls ``torch.distributed``.
+
+A process on its own is rank 0 of 1: each function then does what it says without a process group.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from icefield_train.launch_env import Place
+
+# Waiting for a rank ends so many seconds after its deadline: its supervisor, which knows which rank is late, speaks first.
+_GRACE_SECONDS = 15
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dist:
+    """This process among the ranks of the run."""
+
+    rank: int
+    world_size: int
+
+    @property
+    def is_main(self) -> bool:
+        """True on rank 0, which writes the results."""
+        return self.rank == 0
+
+
+def start(place: Place, timeout: float) -> Dist:
+    """Meet the other ranks.
+
+    Args:
+        place: this process's rank and the number of ranks.
+        timeout: seconds to wait for the others.
+
+    Raises:
+        RuntimeError: they did not all come in time.
+    """
+    if place.world_size > 1:
+        try:
+            dist.init_process_group(
+                "gloo", rank=place.rank, world_size=place.world_size, timeout=timedelta(seconds=timeout)
+            )
+            # A group exists before its ranks can talk: connections are made by the first use.
+            dist.barrier()
+        except dist.DistError as error:
+            where = f"{os.environ.get('MASTER_ADDR', '')}:{os.environ.get('MASTER_PORT', '')}"
+            raise RuntimeError(
+                f"the ranks did not meet at {where} within {timeout:g} s (setting deadline_rendezvous): {error}"
+            ) from error
+    return Dist(rank=place.rank, world_size=place.world_size)
+
+
+def stop(ranks: Dist) -> None:
+    """Leave the process group."""
+    if ranks.world_size > 1:
+        dist.destroy_process_group()
+
+
+def set_deadline(ranks: Dist, seconds: float) -> None:
+    """Set how long this rank waits for others from now on."""
+    if ranks.world_size > 1:
+        # Torch has no public name for it; the alternative, a group of its own per phase, doubles all connections.
+        dist.distributed_c10d._set_pg_timeout(timedelta(seconds=seconds + _GRACE_SECONDS))
+
+
+def sum_over_ranks(ranks: Dist, values: Sequence[float]) -> list[float]:
+    """Add each number over all ranks, in double precision."""
+    if ranks.world_size == 1:
+        return list(values)
+    sums = torch.tensor(values, dtype=torch.float64)
+    dist.all_reduce(sums)
+    return [float(value) for value in sums]
+
+
+def gather_from_ranks(ranks: Dist, value: Any) -> list[Any]:
+    """Return the value of each rank, by rank."""
+    if ranks.world_size == 1:
+        return [value]
+    values = [None] * ranks.world_size
+    dist.all_gather_object(values, value)
+    return values
+
+
+def wait_for_ranks(ranks: Dist) -> None:
+    """Return when all ranks have come here."""
+    if ranks.world_size > 1:
+        dist.barrier()
+
+
+def parallel(ranks: Dist, model: torch.nn.Module) -> torch.nn.Module:
+    """Return the model with gradients averaged over the ranks in each backward pass; all start from rank 0's weights."""
+    if ranks.world_size == 1:
+        return model
+    from torch.nn.parallel import DistributedDataParallel
+
+    return DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)

@@ -1,0 +1,55 @@
+"""Where a rank is: a small file that is replaced at each change of phase and at each step."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+PHASES = ("start", "rendezvous", "load", "step", "evaluate", "save", "done")
+
+
+class Status:
+    """Phase and step of this rank, kept in ``status/rank-<r>.json``."""
+
+    def __init__(self, run_dir: Path, *, rank: int, host: str) -> None:
+        self.rank, self.host = rank, host
+        self.phase, self.step, self.steps = PHASES[0], 0, 0
+        self._path = run_dir / "status" / f"rank-{rank}.json"
+        self.touch()
+
+    def enter(self, phase: str) -> None:
+        """Begin a phase."""
+        assert phase in PHASES, phase
+        self.phase = phase
+        self.touch()
+
+    def advance(self, step: int, steps: int) -> None:
+        """Tell which step of how many has been done."""
+        self.step, self.steps = step, steps
+        self.touch()
+
+    def touch(self) -> None:
+        """Write the file; a new time in it shows that the rank goes on."""
+        write_json(
+            self._path,
+            {
+                "rank": self.rank,
+                "host": self.host,
+                "pid": os.getpid(),
+                "phase": self.phase,
+                "step": self.step,
+                "steps": self.steps,
+                "time": time.time(),
+            },
+        )
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file so that readers see the old one or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    aside.replace(path)
