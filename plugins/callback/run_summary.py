@@ -48,7 +48,8 @@ class CallbackModule(CallbackBase):
         if not ignore_errors:
             data = _data(result)
             self._lines += data.get("icefield_summary", [])
-            self._remember(_fault(data))
+            for line in _faults(data):
+                self._remember(line)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Remember a node that does not answer."""
@@ -86,13 +87,14 @@ def _data(result: Any) -> dict[str, Any]:
     return data if isinstance(data, dict) else dict(result._result)
 
 
-def _fault(data: dict[str, Any]) -> str:
-    """Return the one line that says why a task failed."""
+def _faults(data: dict[str, Any]) -> list[str]:
+    """Return the lines that say why a task failed; nearly always it is one."""
     if "results" in data:
         failed = [item for item in data["results"] if isinstance(item, dict) and item.get("failed")]
-        return _fault(failed[0]) if failed else ""
-    lines = [line for line in str(data.get("msg", "")).splitlines() if line.strip()]
-    fault = " ".join(lines) if len(lines) < 4 else lines[-1]
+        return _faults(failed[0]) if failed else []
+    lines = [line.strip() for line in str(data.get("msg", "")).splitlines() if line.strip()]
     # Modules that run a program often say only that it failed; what it said itself is the reason.
     said = [line.strip() for line in str(data.get("stderr", "")).splitlines() if line.strip()]
-    return f"{fault} ({said[-1]})" if said and said[-1] not in fault else fault
+    if len(lines) == 1 and said and said[-1] not in lines[0]:
+        return [f"{lines[0]} ({said[-1]})"]
+    return lines

@@ -204,9 +204,12 @@ RULES: dict[str, Rule] = {
     "max_steps": _whole(0, zero="no limit"),
     "train_rows": _whole(0, zero="all"),
     "nproc_per_node": _whole(1),
-    "run_id": _matches(
-        r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True
-    ),
+    **{
+        name: _matches(
+            r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True
+        )
+        for name in ("run_id", "attach", "stop")
+    },
     "rendezvous_port": _whole(1024, 65534),
     **{f"deadline_{phase}": _whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save")},
 }

@@ -121,11 +121,8 @@ def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterato
     elif playbook == "train" and cluster.nodes == 0:
         yield f"the cluster has no nodes; run: ansible-playbook provision.yml -e nodes={nodes or 2}"
     elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
-        yield refusal(
-            "nodes",
-            nodes,
-            f"at most the {cluster.nodes} of this cluster, or run first: ansible-playbook provision.yml -e nodes={nodes}",
-        )
+        more = f"ansible-playbook provision.yml -e nodes={nodes}"
+        yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {more}")
 
 
 def gib(size: int) -> str:

@@ -1,0 +1,111 @@
+"""Ansible action: every setting of the user, checked before any node is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.utils.vars import load_extra_vars
+
+from plugins.module_utils import settings_check, settings_machine
+
+# Where podman keeps images when it runs as root.
+STORAGE = Path("/var/lib/containers/storage")
+
+
+class ActionModule(ActionBase):
+    """Refuses what is unknown, of another type, out of range, or more than this machine or the cluster has."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, args = self.validate_argument_spec(
+            argument_spec={
+                "specs": {"type": "path", "required": True},
+                "playbook": {"type": "str", "required": True},
+                "cluster_nodes": {"type": "int", "default": 0},
+            }
+        )
+        variables = task_vars or {}
+        known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
+        faults = settings_check.unknown_names(load_extra_vars(self._loader), known)
+        values: dict[str, Any] = {}
+        if not faults:
+            values, faults = self._convert(known, variables)
+        if not faults:
+            faults = list(self._compare(values, args, variables))
+        if faults:
+            return {**result, "failed": True, "msg": "\n".join(faults)}
+        result["settings"] = values
+        result["defaults"] = {name: setting.default for name, setting in known.items()}
+        return result
+
+    def _convert(
+        self, known: Mapping[str, settings_check.Setting], variables: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Return the settings as their types, and a line for each that is none."""
+        missing = [name for name in known if name not in variables and name != "nodes"]
+        if missing:
+            return {}, [settings_machine.missing_settings(missing)]
+        values, faults = {}, []
+        for name, setting in known.items():
+            if name not in variables:
+                continue
+            try:
+                values[name] = settings_check.convert(setting, self._templar.template(variables[name]))
+            except AnsibleError as error:
+                faults.append(f"setting '{name}': {str(error).splitlines()[0]}")
+            except ValueError as error:
+                faults.append(str(error))
+        return values, faults
+
+    def _compare(
+        self, values: Mapping[str, Any], args: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """Yield a line for each setting that this machine or the cluster cannot follow."""
+        root = Path(str(self._templar.template(variables["icefield_root"])))
+        # Workers of Ansible are elsewhere; PWD is where the user called it.
+        called_from = Path(os.environ.get("PWD", "."))
+        wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
+        backend = str(self._templar.template(variables["icefield_backend"]))
+        cluster = settings_machine.Cluster(backend=backend, nodes=args["cluster_nodes"])
+        nodes = values.get("nodes")
+        if not values["attach"]:
+            yield from settings_machine.check_cluster(args["playbook"], nodes, cluster)
+        if backend == "local" and args["playbook"] == "provision":
+            wanted_nodes = 2 if nodes is None else nodes
+            yield from settings_machine.check_local(values, wanted_nodes, args["cluster_nodes"], machine())
+
+
+_MACHINE_FILES = ("stack", "extra_ca_files")
+
+
+def machine() -> settings_machine.Machine:
+    """Look at this machine."""
+    storage = next(path for path in (STORAGE, *STORAGE.parents) if path.is_dir())
+    return settings_machine.Machine(
+        cores=len(os.sched_getaffinity(0)),
+        memory=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        disk_free=shutil.disk_usage(storage).free,
+        disk_path=str(storage),
+        have_image=_have_image(),
+    )
+
+
+def _have_image() -> bool:
+    command = ["podman", "images", "--quiet", "--filter", "label=icefield.kind=node-image"]
+    try:
+        return bool(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())
+    except FileNotFoundError:
+        return False

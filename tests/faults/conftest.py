@@ -1,0 +1,73 @@
+"""A cluster of two containers for tests that break it."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUNS = "/opt/icefield/runs"
+
+
+class Cluster:
+    """A cluster of the checkout, driven by its playbooks as a user does."""
+
+    def __init__(self, name, nodes):
+        self.name = name
+        self.nodes = [f"{name}-{number}" for number in range(1, nodes + 1)]
+
+    def start(self, playbook, **settings):
+        command = ["ansible-playbook", playbook, "-e", f"cluster_name={self.name}"]
+        for key, value in settings.items():
+            command += ["-e", f"{key}={value}"]
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def play(self, playbook, **settings):
+        process = self.start(playbook, **settings)
+        output, _ = process.communicate(timeout=600)
+        return process.returncode, output
+
+    def on(self, node, script):
+        done = subprocess.run(["podman", "exec", node, "sh", "-c", script], capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def events(self, run_id):
+        text = self.on(self.nodes[0], f"cat {RUNS}/{run_id}/events.jsonl 2>/dev/null")
+        return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+    def wait_for_step(self, run_id, step, seconds=120):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if any(event["event"] == "step" and event["step"] >= step for event in self.events(run_id)):
+                return
+            time.sleep(0.3)
+        raise AssertionError(f"run {run_id} did not reach step {step}: {self.events(run_id)[-3:]}")
+
+    def processes(self, node, run_id):
+        """Return the ids of the run's processes on a node, found by their environment."""
+        script = f"grep -lsz '^ICEFIELD_RUN_ID={run_id}$' /proc/[0-9]*/environ | grep -v self | cut -d/ -f3"
+        return [int(pid) for pid in self.on(node, script).split()]
+
+    def training_pid(self, node, run_id, rank):
+        status = json.loads(self.on(node, f"cat {RUNS}/{run_id}/status/rank-{rank}.json"))
+        return status["pid"]
+
+
+@pytest.fixture(scope="package")
+def cluster():
+    cluster = Cluster(f"flt{os.getpid() % 10000}", 2)
+    code, output = cluster.play("provision.yml", nodes=2)
+    assert code == 0, output
+    yield cluster
+    code, output = cluster.play("destroy.yml")
+    assert code == 0, output
