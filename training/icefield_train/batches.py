@@ -26,7 +26,7 @@ def epoch_batches(
     dice = random.Random(f"{seed} {epoch}")
     order = list(range(len(lengths)))
     dice.shuffle(order)
-    # The smaller batch is taken from anywhere and comes last; sorting first would always fill it with the shortest rows.
+    # The smaller batch is taken out before sorting, which would always fill it with the longest rows.
     whole = len(order) - len(order) % batch_size
     order, rest = order[:whole], order[whole:]
     if length_grouping:

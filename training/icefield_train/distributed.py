@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from icefield_train.launch_env import Place
 
-# Waiting for a rank ends so many seconds after its deadline: its supervisor, which knows which rank is late, speaks first.
+# Waiting ends so many seconds after the deadline: the supervisors, which know which rank is late, speak first.
 _GRACE_SECONDS = 15
 
 
@@ -96,7 +96,7 @@ def wait_for_ranks(ranks: Dist) -> None:
 
 
 def parallel(ranks: Dist, model: torch.nn.Module) -> torch.nn.Module:
-    """Return the model with gradients averaged over the ranks in each backward pass; all start from rank 0's weights."""
+    """Return the model with gradients averaged over the ranks in each backward pass; all get rank 0's weights."""
     if ranks.world_size == 1:
         return model
     from torch.nn.parallel import DistributedDataParallel

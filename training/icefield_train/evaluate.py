@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,11 +18,12 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Predictions:
-    """Predicted labels of all rows, in their order, and the mean loss per row."""
+    """Predicted labels of all rows, in their order; the mean loss per row; the time that it took."""
 
     labels: list[int]
     predicted: list[int]
     loss: float
+    seconds: float
 
 
 def predict(
@@ -36,7 +38,7 @@ def predict(
     """Share the rows among the ranks, predict, and return the predictions of all on each rank.
 
     Args:
-        model: a classifier; not the one that DistributedDataParallel made of it, which waits for ranks that have no row.
+        model: a classifier; not as DistributedDataParallel wraps it, which would wait for ranks that have no row.
         rows: rows to predict.
         ranks: this process among the ranks.
         precision: "fp32" or "bf16".
@@ -47,6 +49,7 @@ def predict(
     lengths = rows.lengths
     order = sorted(range(len(rows)), key=lambda row: (lengths[row], row))
     mine = order[ranks.rank :: ranks.world_size]
+    begun = time.perf_counter()
     model.eval()
     found: list[tuple[int, int, float]] = []
     for start in range(0, len(mine), batch_size):
@@ -60,11 +63,14 @@ def predict(
         labels=rows.labels.tolist(),
         predicted=[by_row[row][0] for row in range(len(rows))],
         loss=sum(by_row[row][1] for row in range(len(rows))) / len(rows),
+        seconds=time.perf_counter() - begun,
     )
 
 
 @torch.no_grad()
-def _predict_batch(model: torch.nn.Module, batch: dict[str, torch.Tensor], precision: str) -> tuple[list[int], list[float]]:
+def _predict_batch(
+    model: torch.nn.Module, batch: dict[str, torch.Tensor], precision: str
+) -> tuple[list[int], list[float]]:
     labels = batch.pop("labels")
     with calculating_in(precision):
         logits = model(**batch).logits.float()

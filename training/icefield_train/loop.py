@@ -132,8 +132,8 @@ def backward(
 ) -> float:
     """Add this rank's part to the gradients of the mean loss over the global batch; return the sum of its rows' losses.
 
-    DistributedDataParallel divides the sum over ranks by their number; the factor ``world_size`` takes that back, so that
-    the gradients are those that one rank would get, however the rows were dealt.
+    DistributedDataParallel divides the sum over ranks by their number; the factor ``world_size`` takes that back, so
+    that the gradients are those that one rank would get, however the rows were dealt.
     """
     # A rank without a row goes along with one that counts nothing: the others wait for its part in the all-reduce.
     share = rows.batch(mine or batch[:1])

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 # Instruction sets that decide the speed of training.
-_ISA = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8", "sve", "bf16")
+_ISA = (
+    "avx2",
+    "avx512f",
+    "avx512_vnni",
+    "avx512_bf16",
+    "avx512_fp16",
+    "amx_tile",
+    "amx_bf16",
+    "amx_int8",
+    "sve",
+    "bf16",
+)
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "scikit-learn", "accelerate", "datasets")
 
 
@@ -43,7 +54,9 @@ def _cpu(cpuinfo: Path) -> tuple[str, frozenset[str]]:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.machine(), frozenset()
-    values = dict(reversed([(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]))
+    values = dict(
+        reversed([(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in lines)])
+    )
     # x86 says "flags", Arm "Features".
     flags = values.get("flags") or values.get("Features") or ""
     return values.get("model name") or platform.machine(), frozenset(flags.split())

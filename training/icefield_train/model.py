@@ -18,7 +18,7 @@ def silence_transformers() -> None:
 
 
 def load_tokenizer(folder: str | Path, max_length: int | None = None) -> Any:
-    """Return the tokeniser of a folder; with ``max_length``, one that cuts there, also after it was saved and loaded."""
+    """Return the tokeniser of a folder; with ``max_length``, one that cuts there and is saved so."""
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     if max_length is not None:
         tokenizer.model_max_length = max_length
