@@ -6,6 +6,7 @@ A process on its own is rank 0 of 1: each function then does what it says withou
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -101,4 +102,7 @@ def parallel(ranks: Dist, model: torch.nn.Module) -> torch.nn.Module:
         return model
     from torch.nn.parallel import DistributedDataParallel
 
-    return DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)
+    with warnings.catch_warnings():
+        # Torch 2.13 gives broadcast_buffers a new name, which older ones of our stacks do not know.
+        warnings.simplefilter("ignore", FutureWarning)
+        return DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)

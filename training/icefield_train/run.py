@@ -79,20 +79,21 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     predictions = evaluate.predict(
         loaded.model, loaded.dev_rows, ranks, precision=precision, on_batch=journal.status.touch
     )
+    results = Results(
+        config=config,
+        machines=machines,
+        precision=precision,
+        trained=trained,
+        predictions=predictions,
+        train_rows=len(loaded.train_rows),
+        metrics=loaded.metrics,
+    )
+    if ranks.is_main:
+        journal.event("evaluate", epoch=config.epochs, step=trained.steps, metrics=results.scores())
 
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        results = Results(
-            config=config,
-            machines=machines,
-            precision=precision,
-            trained=trained,
-            predictions=predictions,
-            train_rows=len(loaded.train_rows),
-            metrics=loaded.metrics,
-        )
-        journal.event("evaluate", epoch=config.epochs, step=trained.steps, metrics=results.scores())
         size = save_model(loaded.model, loaded.tokenizer, journal.run_dir / "model")
         journal.event("save", path=str(journal.run_dir / "model"), bytes=size)
         write_json(journal.run_dir / "metrics.json", results.to_dict(wall_seconds=time.time() - begun))

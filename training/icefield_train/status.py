@@ -49,7 +49,12 @@ class Status:
 
 def write_json(path: Path, data: Any) -> None:
     """Write a JSON file so that readers see the old one or the new one, whole."""
+    write_text(path, json.dumps(data, indent=1) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    aside.write_text(text, encoding="utf-8")
     aside.replace(path)

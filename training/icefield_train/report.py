@@ -1,0 +1,189 @@
+"""The ``report`` command: one page of a run, finished or failed. Self-contained: no script, no font, no network."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from icefield_train import failures
+from icefield_train.arguments import Parser
+from icefield_train.chart import line_chart
+from icefield_train.config import refusal
+from icefield_train.events import read_events
+from icefield_train.status import write_text
+
+_STYLE = """
+:root{--ink:#1a2733;--soft:#5b6b7a;--line:#d9e1e8;--accent:#0b6fb8;--bad:#b3261e;--paper:#fff}
+@media(prefers-color-scheme:dark){:root{
+--ink:#e6edf3;--soft:#9aa9b8;--line:#33404d;--accent:#5cb3f0;--bad:#ff8a80;--paper:#10171e}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:780px;
+margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .5rem}
+.lead{color:var(--soft);margin:.2rem 0 1.2rem}.failure{color:var(--bad);font-weight:600}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .8rem .25rem 0;
+border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}th{font-weight:600;color:var(--soft)}td.figure{font-variant-numeric:tabular-nums}
+pre{border:1px solid var(--line);border-radius:4px;padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere}
+svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line)}
+polyline{fill:none}.raw{stroke:var(--accent);opacity:.3}.smooth{stroke:var(--accent);stroke-width:2}
+"""
+_PERCENT = frozenset({"accuracy", "f1"})
+
+
+def build(run_dir: Path) -> str:
+    """Return the page of a run's folder; what the folder lacks, as that of a failed run does, is left out."""
+    config, metrics, environment = (_read(run_dir / f"{name}.json") for name in ("config", "metrics", "environment"))
+    events = read_events(run_dir / "events.jsonl")
+    failure = failure_line(run_dir)
+    name = config.get("run_id") or run_dir.name
+    model = config.get("model_name") or config.get("model") or "?"
+    state = "failed" if failure else "finished" if metrics else "unfinished"
+    parts = [
+        f"<h1>{_text(name)}</h1>",
+        f'<p class="lead">{_text(model)} fine-tuned on {_text(config.get("task", "?"))}, {state}</p>',
+        f'<p class="failure">{_text(failure)}</p>' if failure else "",
+        _section("Result", _result(metrics)),
+        _section("Run", _table(_setup(config, metrics, events))),
+        _section("Training loss", _chart(events, "loss", "loss of the batch")),
+        _section("Speed", _chart(events, "samples_per_second", "samples/s", from_zero=True)),
+        _section("Nodes", _hosts(environment.get("hosts", []))),
+        _section("Software", _table(_software(environment, config))),
+        _section("Repeat", f"<pre>{_text(config['command'])}</pre>" if config.get("command") else ""),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{_text(name)}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(filter(None, parts))
+    ) + "\n</body></html>\n"
+
+
+def failure_line(run_dir: Path) -> str:
+    """Return why a run ended before its end, as one line; "" for one that did not."""
+    result = _read(run_dir / "result.json")
+    if result.get("state") == "done":
+        return ""
+    if result.get("line"):
+        return str(result["line"])
+    first = next(iter(failures.read_errors(run_dir)), result)
+    if not first.get("message"):
+        return ""
+    return f"{first.get('host')} rank {first.get('rank')} ({first.get('phase')}): {first['message']}"
+
+
+def _result(metrics: Mapping[str, Any]) -> str:
+    majority = metrics.get("majority", {})
+    rows = [(name, _figure(name, metrics[name]), _figure(name, majority[name])) for name in majority if name in metrics]
+    if not rows:
+        return ""
+    rows.append(("loss", _figure("loss", metrics.get("loss")), ""))
+    head = f"<tr><th>on {_text(metrics.get('dev_rows'))} dev rows</th><th>model</th><th>majority class</th></tr>"
+    return f"<table>{head}{''.join(_row(row) for row in rows)}</table>"
+
+
+def _setup(
+    config: Mapping[str, Any], metrics: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
+) -> Iterable[tuple[str, Any]]:
+    plan = _last(events, "plan")
+    start = _last(events, "start")
+    done = _last(events, "step")
+    yield "nodes", metrics.get("nodes") or len(start.get("hosts", [])) or None
+    yield "ranks", metrics.get("world_size") or start.get("world_size")
+    yield "training rows", plan.get("train_rows")
+    yield "global batch size", config.get("global_batch_size")
+    yield "epochs", config.get("epochs")
+    yield "steps", f"{done['step']} of {done['steps']}" if done else plan.get("steps")
+    yield "precision", metrics.get("precision") or start.get("precision") or config.get("precision")
+    yield "learning rate", config.get("learning_rate")
+    yield "seed", config.get("seed")
+    yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
+    if "train_seconds" in metrics:
+        yield "speed", f"{metrics['samples_per_second']:.1f} samples/s, {metrics['tokens_per_second']:,.0f} tokens/s"
+        yield (
+            "time",
+            f"training {metrics['train_seconds']:.1f} s, evaluation {metrics['evaluate_seconds']:.1f} s, "
+            f"in all {metrics['wall_seconds']:.1f} s",
+        )
+
+
+def _software(environment: Mapping[str, Any], config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    yield from environment.get("versions", {}).items()
+    yield "Icefield commit", config.get("git_commit")
+    yield "data digest", config.get("data_digest")
+    yield "model digest", config.get("model_digest")
+
+
+def _hosts(hosts: Sequence[Mapping[str, Any]]) -> str:
+    if not hosts:
+        return ""
+    rows = [
+        (
+            rank,
+            host.get("host"),
+            host.get("cpu"),
+            host.get("threads"),
+            host.get("interface"),
+            " ".join(host.get("isa", [])),
+        )
+        for rank, host in enumerate(hosts)
+    ]
+    head = "".join(f"<th>{name}</th>" for name in ("rank", "node", "CPU", "threads", "interface", "instructions"))
+    return f"<table><tr>{head}</tr>{''.join(_row(row) for row in rows)}</table>"
+
+
+def _chart(events: Sequence[Mapping[str, Any]], field: str, label: str, *, from_zero: bool = False) -> str:
+    points = [
+        (float(event["step"]), float(event[field]))
+        for event in events
+        if event.get("event") == "step" and field in event and "step" in event
+    ]
+    return line_chart(points, title=f"{label} by step", x_label="step", y_label=label, from_zero=from_zero)
+
+
+def _table(rows: Iterable[tuple[str, Any]]) -> str:
+    cells = "".join(f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in rows if value)
+    return f"<table>{cells}</table>" if cells else ""
+
+
+def _row(values: Iterable[Any]) -> str:
+    return "<tr>" + "".join(f'<td class="figure">{_text(value)}</td>' for value in values) + "</tr>"
+
+
+def _section(title: str, content: str) -> str:
+    return f"<h2>{title}</h2>\n{content}" if content else ""
+
+
+def _figure(name: str, value: Any) -> str:
+    if not isinstance(value, int | float):
+        return "?"
+    return f"{value:.1%}" if name in _PERCENT else f"{value:.4f}"
+
+
+def _text(value: object) -> str:
+    return escape(str(value), quote=True)
+
+
+def _last(events: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    return next((event for event in reversed(events) if event.get("event") == name), {})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write report.html into a run's folder; a refusal is one line on standard error and exit code 2."""
+    parser = Parser(prog="report", description="Write report.html of a run.")
+    parser.add_argument("run_dir", type=Path, help="folder of the run")
+    run_dir: Path = parser.parse_args(argv).run_dir
+    if not run_dir.is_dir():
+        print(refusal("run_dir", run_dir, "the folder of a run"), file=sys.stderr)
+        return 2
+    write_text(run_dir / "report.html", build(run_dir))
+    return 0
