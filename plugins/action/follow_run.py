@@ -75,7 +75,8 @@ class ActionModule(ActionBase):
             f"printf '{_SEPARATOR}'; cat result.json 2>/dev/null; printf '{_SEPARATOR}'"
         )
         try:
-            answer = self._low_level_execute_command(command)
+            # Not as another user: for that Ansible asks for a terminal, which ends lines by two bytes.
+            answer = self._low_level_execute_command(command, sudoable=False)
         except AnsibleConnectionFailure:
             return None
         parts = str(answer.get("stdout", "")).split(_SEPARATOR)

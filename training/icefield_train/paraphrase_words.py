@@ -188,25 +188,14 @@ FIRST_NAMES = _words(
     "Edward Julia Frank Rachel Peter Diana Walter"
 )
 LAST_NAMES = _words(
-    "Lopez Carter Hughes Nguyen Fischer Okafor Bennett Rossi Petrov Sandoval Whitaker Larsen Dubois Kimura Novak "
-    "Grant Mercer Holloway Vargas Lindqvist Barrett Coleman Ibrahim Schultz Morgan Delgado Pearce Winslow Hartman "
-    "Keller"
+    "Lopez Carter Hughes Nguyen Fischer Bennett Rossi Larsen Dubois Grant Mercer Vargas Barrett Coleman Ibrahim "
+    "Schultz Morgan Delgado Pearce Hartman Keller Murphy Walsh Burke Doyle Palmer Spencer Chapman Gibson Turner"
 )
-# Office and what else it is called.
-OFFICES = (
-    ("Senator", "the senator"),
-    ("Governor", "the governor"),
-    ("Mayor", "the mayor"),
-    ("Judge", "the judge"),
-    ("Professor", "the professor"),
-    ("Minister", "the minister"),
-    ("Detective", "the detective"),
-    ("Ambassador", "the ambassador"),
-)
+OFFICES = _words("Senator Governor Mayor Judge Professor Minister Detective Ambassador")
 COMPANIES = _words(
-    "Halden Corvex Brightwater Ostrava Meridian Kestrel Talvik Norwood Pinnacle Ardent Solvane Redfield Larkspur "
-    "Granite Zenthos Calloway Farrow Ironbridge Vantor Westmark Lumenta Oakridge Sterling Delphic Harrow Quillon "
-    "Marlowe Tessera"
+    "Summit Atlas Phoenix Delta Granite Sterling Pinnacle Meridian Apex Horizon Liberty Pioneer Titan Vector Crown "
+    "Orion Harbor Beacon Cascade Emerald Frontier Gateway Heritage Keystone Lincoln Monarch Nova Olympus Paramount "
+    "Quantum Regal Sierra Trident Union Victor Windsor"
 )
 # What a company's name ends in, and what else such a company is called.
 SECTORS = (
@@ -226,10 +215,6 @@ TEAMS = _words(
     "Glasgow Milan Atlanta Dallas Montreal Portland"
 )
 NICKNAMES = _words("Hawks Rovers Tigers Comets Wolves Miners Falcons Pilots Kings Raiders")
-CITIES = _words(
-    "Baltimore Geneva Jakarta Memphis Nairobi Omaha Phoenix Quebec Rotterdam Santiago Tampa Utrecht Warsaw Zurich "
-    "Leeds Brussels Detroit Helsinki"
-)
 # Each is one time, said in several ways.
 TIMES: tuple[tuple[str, ...], ...] = (
     *((f"on {day}", f"{day}") for day in _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")),

