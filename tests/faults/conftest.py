@@ -37,9 +37,9 @@ class Cluster:
         output, _ = process.communicate(timeout=600)
         return process.returncode, output
 
-    def on(self, node, script):
-        done = subprocess.run(["podman", "exec", node, "sh", "-c", script], capture_output=True, text=True, check=False)
-        return done.stdout
+    def on(self, node, script, user="root"):
+        command = ["podman", "exec", "--user", user, node, "sh", "-c", script]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     def events(self, run_id):
         text = self.on(self.nodes[0], f"cat {RUNS}/{run_id}/events.jsonl 2>/dev/null")
@@ -55,8 +55,9 @@ class Cluster:
 
     def processes(self, node, run_id):
         """Return the ids of the run's processes on a node, found by their environment."""
+        # As the user that trains: a container's root may not look into other users' processes.
         script = f"grep -lsz '^ICEFIELD_RUN_ID={run_id}$' /proc/[0-9]*/environ | grep -v self | cut -d/ -f3"
-        return [int(pid) for pid in self.on(node, script).split()]
+        return [int(pid) for pid in self.on(node, script, user="icefield").split()]
 
     def training_pid(self, node, run_id, rank):
         status = json.loads(self.on(node, f"cat {RUNS}/{run_id}/status/rank-{rank}.json"))
