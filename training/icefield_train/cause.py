@@ -21,6 +21,8 @@ class Cause:
     """Phase of that rank."""
     step: int = 0
     """Step of that rank; 0 before the first."""
+    pid: int = 0
+    """Process id of that rank on its node; 0 where it is not known."""
     peer: bool = False
     """True where the error only tells that another rank is gone."""
     time: float = 0.0

@@ -82,6 +82,7 @@ def _watch(station: Station, head: Head) -> Cause | None:
         causes += [_lost(station.plan, name) for name in sorted(waiting) if _is_lost(head, name)]
         if asked := station.stop_asked():
             return asked
+        causes = [station.watch.sharpen(cause) for cause in causes]
         if causes:
             heard_first = heard_first or time.monotonic()
             if _decided(causes, time.monotonic() - heard_first, head, waiting):

@@ -8,7 +8,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from icefield_train.cause import Cause, cause_from
@@ -24,6 +24,8 @@ _EXIT_CODES = (
     re.compile(r"EXIT CODE\s*:\s*(\d+)"),
     re.compile(r"KILLED BY SIGNAL\s*:\s*(\d+)"),
 )
+# How mpiexec names the process that it saw end first.
+_CULPRIT = re.compile(r"PID (?P<pid>\d+) RUNNING AT (?P<address>\S+)")
 
 
 @dataclass
@@ -95,9 +97,11 @@ class Watch:
                 continue
             since = self._vanished.setdefault(rank, time.monotonic())
             code = self._exit_code()
-            if code is None and time.monotonic() - since < LAUNCHER_PATIENCE:
+            if self.launcher is not None and code is None and time.monotonic() - since < LAUNCHER_PATIENCE:
                 continue
-            yield self._cause(rank, self._ending(code))
+            # mpirun ends all ranks when one fails: only its log, on the head, tells which was the first.
+            noise = self._plan.launcher == "mpirun"
+            yield self._cause(rank, self._ending(None if noise else code), peer=noise)
 
     def _alive(self, pid: int) -> bool:
         # The id alone may have been given to another process by now.
@@ -111,9 +115,16 @@ class Watch:
     def _ending(self, code: int | None) -> str:
         if out_of_memory_kills() > self._kills:
             return "the kernel killed it, the node being out of memory (lower global_batch_size or max_length)"
-        if code is None:
-            return "the process was killed or ended without a report"
-        return f"the process was killed by signal {-code}" if code < 0 else f"the process ended with exit code {code}"
+        return ending(code)
+
+    def sharpen(self, cause: Cause) -> Cause:
+        """Return the cause as what it is where this node's launcher says that it was that process which ended first."""
+        culprit = _CULPRIT.search(self._log()) if self._plan.launcher == "mpirun" else None
+        if culprit is None or not cause.pid or int(culprit["pid"]) != cause.pid:
+            return cause
+        if self._plan.node(cause.host).address != culprit["address"]:
+            return cause
+        return replace(cause, peer=False, message=ending(self._exit_code()))
 
     def _exit_code(self) -> int | None:
         """Return what the launcher's log says of the end of a rank: an exit code, a negative signal, or nothing."""
@@ -166,6 +177,7 @@ class Watch:
             phase=progress.phase,
             step=progress.step,
             message=message,
+            pid=progress.pid,
             time=time.time(),
             peer=peer,
         )
@@ -174,6 +186,13 @@ class Watch:
         with contextlib.suppress(OSError):
             return (self._dir / "logs" / f"launcher-{self._node.name}.log").read_text(errors="replace")
         return ""
+
+
+def ending(code: int | None) -> str:
+    """Return in words how a process ended, by its exit code or negative signal."""
+    if code is None:
+        return "the process was killed or ended without a report"
+    return f"the process was killed by signal {-code}" if code < 0 else f"the process ended with exit code {code}"
 
 
 def telling_line(log: str) -> str:
