@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from tests.faults.conftest import ROOT
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.cluster
 

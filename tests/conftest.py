@@ -1,14 +1,15 @@
-"""A cluster of two containers for tests that break it."""
+"""A cluster of two containers for all tests that need one."""
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 RUNS = "/opt/icefield/runs"
 
 
@@ -17,9 +18,12 @@ class Cluster:
 
     def __init__(self, name, nodes):
         self.name = name
+        self.run_ids = set()
         self.nodes = [f"{name}-{number}" for number in range(1, nodes + 1)]
 
     def start(self, playbook, **settings):
+        if "run_id" in settings:
+            self.run_ids.add(settings["run_id"])
         command = ["ansible-playbook", playbook, "-e", f"cluster_name={self.name}"]
         for key, value in settings.items():
             command += ["-e", f"{key}={value}"]
@@ -64,11 +68,13 @@ class Cluster:
         return status["pid"]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def cluster():
-    cluster = Cluster(f"flt{os.getpid() % 10000}", 2)
+    cluster = Cluster(f"test{os.getpid() % 10000}", 2)
     code, output = cluster.play("provision.yml", nodes=2)
     assert code == 0, output
     yield cluster
+    for run_id in cluster.run_ids:
+        shutil.rmtree(ROOT / "runs" / run_id, ignore_errors=True)
     code, output = cluster.play("destroy.yml")
     assert code == 0, output
