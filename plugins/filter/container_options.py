@@ -21,7 +21,8 @@ def container_options(spec: Mapping[str, Any], common: Mapping[str, Any], cluste
         "hostname": spec["name"],
         "image": spec["image"],
         "ip": spec["address"],
-        "volumes": list(spec["volumes"]),
+        # No volumes are no list at all: podman's module takes an empty one for a difference and makes the node anew.
+        **({"volumes": list(spec["volumes"])} if spec["volumes"] else {}),
         "labels": {
             "icefield.kind": spec["kind"],
             "icefield.cluster": cluster,
