@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ class ActionModule(ActionBase):
         try:
             found = run_job.run_check(
                 settings,
-                package=package,
+                called_from=Path(os.environ.get("PWD", ".")),
                 cache=Path(args["cache_dir"]),
                 wheelhouse=Path(args["wheelhouse_dir"]),
                 world_size=args["node_count"] * int(settings["nproc_per_node"]),

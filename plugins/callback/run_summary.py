@@ -39,7 +39,7 @@ class CallbackModule(CallbackBase):
         """Remember lines to show, and the run that is being followed."""
         data = _data(result)
         self._lines += data.get("icefield_summary", [])
-        self._following = data.get("ansible_facts", {}).get("icefield_follow", self._following)
+        self._following = data.get("ansible_facts", {}).get("__follow_name", self._following)
         if "icefield_ended" in data:
             self._following = ""
 

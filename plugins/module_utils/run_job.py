@@ -28,7 +28,7 @@ def training_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_check(
-    settings: Mapping[str, Any], *, package: Path, cache: Path, wheelhouse: Path, world_size: int
+    settings: Mapping[str, Any], *, called_from: Path, cache: Path, wheelhouse: Path, world_size: int
 ) -> dict[str, Any]:
     """Run ``icefield_train check`` and return what it found.
 
@@ -43,7 +43,8 @@ def run_check(
         capture_output=True,
         text=True,
         check=False,
-        cwd=package,
+        # Relative paths among the settings are meant from where the user is.
+        cwd=called_from,
     )
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
