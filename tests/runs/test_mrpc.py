@@ -1,0 +1,70 @@
+"""A whole run on real rows, from the command to the model, as a user sees it."""
+
+import json
+import os
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.cluster
+
+# GLUE's own MRPC files. Not part of the repo: their licence lets us use them and not hand them on.
+DATA = Path(os.environ.get("ICEFIELD_TEST_DATA", ROOT.parent / "shared/data")) / "MRPC"
+
+
+@pytest.fixture(scope="module")
+def run(cluster):
+    if not (DATA / "train.tsv").exists():
+        pytest.skip(f"there is no MRPC in {DATA}; set ICEFIELD_TEST_DATA to a folder that has MRPC/train.tsv")
+    run_id = f"mrpc-{uuid.uuid4().hex[:8]}"
+    code, output = cluster.play(
+        "train.yml", run_id=run_id, task="mrpc", data_dir=DATA, train_rows=640, epochs=2, global_batch_size=16
+    )
+    assert code == 0, output
+    return ROOT / "runs" / run_id, output
+
+
+def test_the_model_is_better_than_the_majority_class(run):
+    metrics = json.loads((run[0] / "metrics.json").read_text())
+    # GLUE's dev rows: 279 of 408 are paraphrases.
+    assert metrics["majority"]["f1"] == pytest.approx(2 * 279 / (279 + 408), abs=1e-6)
+    assert metrics["f1"] > metrics["majority"]["f1"]
+    assert (metrics["dev_rows"], metrics["train_rows"], metrics["nodes"]) == (408, 640, 2)
+    assert metrics["steps"] == 80
+
+
+def test_progress_was_shown_while_it_ran(run):
+    steps = [int(step) for step in re.findall(r"^step (\d+)/80 .*ETA", run[1], flags=re.MULTILINE)]
+    assert len(steps) >= 3
+    assert steps == sorted(set(steps))
+
+
+def test_what_a_run_leaves_is_complete(run):
+    folder, output = run
+    assert {path.name for path in (folder / "logs").glob("rank-*")} == {"rank-0.log", "rank-1.log"}
+    model = json.loads((folder / "model/config.json").read_text())
+    assert model["id2label"] == {"0": "not_equivalent", "1": "equivalent"}
+    assert (folder / "model/model.safetensors").stat().st_size > 50_000_000
+    environment = json.loads((folder / "environment.json").read_text())
+    assert environment["seed"] == 42
+    assert "-e task=mrpc" in environment["command"]
+    assert environment["versions"]["torch"].endswith("+cpu")
+    assert len(environment["hosts"]) == 2
+    events = [json.loads(line)["event"] for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert events.count("step") == 80
+    assert "<svg" in (folder / "report.html").read_text()
+    assert output.rstrip().splitlines()[-1] == f"report: {folder / 'report.html'}"
+
+
+def test_the_secret_of_the_run_stays_on_the_nodes(run):
+    assert not list(run[0].rglob("token"))
+
+
+def test_nobody_but_the_unprivileged_user_trained(run, cluster):
+    for node in cluster.nodes:
+        owners = cluster.on(node, f"stat -c %U /opt/icefield/runs/{run[0].name}/logs/*").split()
+        assert set(owners) == {"icefield"}
