@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from icefield_train import report
+from icefield_train.report import main as write_report
 from plugins.module_utils.run_result import outcome, result_table
 
 
@@ -31,7 +31,7 @@ class ActionModule(ActionBase):
         run_dir.mkdir(parents=True, exist_ok=True)
         ended = outcome(args["results"])
         (run_dir / "result.json").write_text(json.dumps(ended, indent=1) + "\n")
-        report.main([str(run_dir)])
+        write_report([str(run_dir)])
         where = f"report: {run_dir / 'report.html'}"
         how = "was stopped" if ended["state"] == "stopped" else "failed"
         if ended["state"] == "done":

@@ -33,7 +33,8 @@ class ActionModule(ActionBase):
             argument_spec={
                 "specs": {"type": "path", "required": True},
                 "playbook": {"type": "str", "required": True},
-                "cluster_nodes": {"type": "int", "default": 0},
+                "nodes": {"type": "list", "elements": "dict", "default": []},
+                "heads": {"type": "int", "default": 1},
             }
         )
         variables = task_vars or {}
@@ -79,13 +80,18 @@ class ActionModule(ActionBase):
         wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         backend = str(self._templar.template(variables["icefield_backend"]))
-        cluster = settings_machine.Cluster(backend=backend, nodes=args["cluster_nodes"])
+        cluster = settings_machine.Cluster(
+            backend=backend,
+            nodes=len(args["nodes"]),
+            heads=args["heads"],
+            addresses={node["name"]: node["address"] for node in args["nodes"]},
+        )
         nodes = values.get("nodes")
         if not values["attach"]:
             yield from settings_machine.check_cluster(args["playbook"], nodes, cluster)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes
-            yield from settings_machine.check_local(values, wanted_nodes, args["cluster_nodes"], machine())
+            yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine())
 
 
 _MACHINE_FILES = ("stack", "extra_ca_files")

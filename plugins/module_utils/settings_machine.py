@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class Cluster:
 
     backend: str
     nodes: int
+    heads: int = 1
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[str]:
@@ -114,6 +117,11 @@ def _memory_faults(size: str, nodes: int, memory: int) -> Iterator[str]:
 def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterator[str]:
     """Yield a line where the nodes asked for are not the nodes there are."""
     own = cluster.backend == "onprem"
+    if own and cluster.nodes and cluster.heads != 1:
+        yield f"the group 'head' of the inventory has {cluster.heads} servers; give it exactly 1"
+    for name, address in cluster.addresses.items():
+        if not _is_address(address):
+            yield f"{name}: icefield_address '{address}' is not accepted; give the IP address where nodes reach it"
     if own and playbook in ("provision", "train") and cluster.nodes == 0:
         yield "the inventory lists no servers; name them in inventory/onprem.yml"
     elif own and playbook in ("provision", "train") and nodes is not None and nodes > cluster.nodes:
@@ -123,6 +131,14 @@ def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterato
     elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
         more = f"ansible-playbook provision.yml -e nodes={nodes}"
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {more}")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def gib(size: int) -> str:

@@ -129,6 +129,16 @@ def test_training_needs_the_nodes_to_be_there(backend, existing, nodes, words):
     assert list(settings_machine.check_cluster("train", 1, settings_machine.Cluster(backend="local", nodes=1))) == []
 
 
+def test_own_servers_need_one_head_and_addresses():
+    cluster = settings_machine.Cluster(
+        backend="onprem", nodes=2, heads=0, addresses={"server-a": "10.0.0.1", "server-b": "b.example.com"}
+    )
+    assert list(settings_machine.check_cluster("provision", None, cluster)) == [
+        "the group 'head' of the inventory has 0 servers; give it exactly 1",
+        "server-b: icefield_address 'b.example.com' is not accepted; give the IP address where nodes reach it",
+    ]
+
+
 def test_files_that_settings_name_have_to_be_there(tmp_path):
     (tmp_path / "current.txt").touch()
     (tmp_path / "no.crt").write_text("no certificate")

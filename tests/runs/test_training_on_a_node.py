@@ -21,7 +21,9 @@ def test_the_training_package_passes_its_tests_where_torch_is(cluster):
         folder = Path(importlib.util.find_spec(tool).origin).parent
         subprocess.run(["podman", "cp", str(folder), f"{node}:/tmp/tests/tools/"], check=True, capture_output=True)
     for source, target in (("training", ""), ("tests/training", "tests/")):
-        subprocess.run(["podman", "cp", str(ROOT / source), f"{node}:/tmp/tests/{target}"], check=True, capture_output=True)
+        subprocess.run(
+            ["podman", "cp", str(ROOT / source), f"{node}:/tmp/tests/{target}"], check=True, capture_output=True
+        )
     cluster.on(node, "chown -R icefield:icefield /tmp/tests")
     output = cluster.on(
         node,
