@@ -39,7 +39,7 @@ class TrainConfig:
     """Peak learning rate."""
     weight_decay: float = 0.01
     """Weight decay of AdamW; biases and layer norms have none."""
-    warmup_ratio: float = 0.1
+    warmup_ratio: float = 0.0
     """Share of the steps over which the learning rate rises from 0."""
     global_batch_size: int = 32
     """Rows per optimizer step, over all ranks."""
