@@ -16,7 +16,9 @@ TOOLS = ("_pytest", "pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 def test_the_training_package_passes_its_tests_where_torch_is(cluster):
     node = cluster.nodes[0]
-    cluster.on(node, "rm -rf /tmp/tests && mkdir -p /tmp/tests/tools /tmp/tests/tests")
+    cluster.on(
+        node, "rm -rf /tmp/tests && mkdir -p /tmp/tests/tools /tmp/tests/tests && touch /tmp/tests/tests/__init__.py"
+    )
     for tool in TOOLS:
         folder = Path(importlib.util.find_spec(tool).origin).parent
         subprocess.run(["podman", "cp", str(folder), f"{node}:/tmp/tests/tools/"], check=True, capture_output=True)

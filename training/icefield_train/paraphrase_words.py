@@ -224,12 +224,3 @@ TIMES: tuple[tuple[str, ...], ...] = (
     ),
     *((f"in {year}", f"during {year}") for year in range(1995, 2005)),
 )
-SOURCES = (
-    ("a spokesman", "a spokesperson"),
-    ("officials", "authorities"),
-    ("local media", "local news outlets"),
-    ("two witnesses", "a pair of witnesses"),
-    ("analysts", "market analysts"),
-    ("court documents", "court papers"),
-    ("the news agency", "the wire service"),
-)
