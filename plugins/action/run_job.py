@@ -5,55 +5,43 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from ansible.plugins.action import ActionBase
-
+from icefield_train.rules import refusal
 from plugins.module_utils import run_job
+from plugins.module_utils.controller_action import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Checks data and model, names the run, and lists the folders to stage."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    ARGUMENTS: ClassVar[dict[str, Any]] = {
+        "settings": {"type": "dict", "required": True},
+        "root": {"type": "path", "required": True},
+        "cache_dir": {"type": "path", "required": True},
+        "runs_dir": {"type": "path", "required": True},
+        "wheelhouse_dir": {"type": "path", "required": True},
+        "node_count": {"type": "int", "required": True},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``job``, or fail with the one line that refuses it."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            argument_spec={
-                "settings": {"type": "dict", "required": True},
-                "root": {"type": "path", "required": True},
-                "cache_dir": {"type": "path", "required": True},
-                "runs_dir": {"type": "path", "required": True},
-                "wheelhouse_dir": {"type": "path", "required": True},
-                "node_count": {"type": "int", "required": True},
-            }
-        )
         settings, root = args["settings"], Path(args["root"])
         run_id = settings["run_id"] or run_job.new_run_id(settings["task"], settings["model"], datetime.now(UTC))
         if (Path(args["runs_dir"]) / run_id).exists():
-            return {
-                **result,
-                "failed": True,
-                "msg": f"setting 'run_id': value '{run_id}' is not accepted; give a new one, for "
-                f"{args['runs_dir']}/{run_id} is there already, and a run is not run again",
-            }
+            there = f"{args['runs_dir']}/{run_id} is there already, and a run is not run again"
+            raise ValueError(refusal("run_id", run_id, f"a new one, for {there}"))
         package = root / "training"
-        try:
-            found = run_job.run_check(
-                settings,
-                called_from=Path(os.environ.get("PWD", ".")),
-                cache=Path(args["cache_dir"]),
-                wheelhouse=Path(args["wheelhouse_dir"]),
-                world_size=args["node_count"] * int(settings["nproc_per_node"]),
-            )
-        except ValueError as error:
-            return {**result, "failed": True, "msg": str(error)}
+        found = run_job.run_check(
+            settings,
+            called_from=Path(os.environ.get("PWD", ".")),
+            cache=Path(args["cache_dir"]),
+            wheelhouse=Path(args["wheelhouse_dir"]),
+            world_size=args["node_count"] * int(settings["nproc_per_node"]),
+        )
         for warning in found["warnings"]:
             self._display.warning(warning)
-        result["job"] = {
+        job = {
             "run_id": run_id,
             "trees": run_job.trees_of(found, package),
             "git_commit": run_job.git_commit(root),
@@ -61,4 +49,4 @@ class ActionModule(ActionBase):
             "model": found["model"],
             "steps": found["steps"],
         }
-        return result
+        return {"job": job}

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from ansible.plugins.action import ActionBase
-
+from plugins.module_utils.controller_action import ControllerAction
 from plugins.module_utils.run_result import status_table
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Hands the table to the end of the playbook's output."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    ARGUMENTS: ClassVar[dict[str, Any]] = {
+        "nodes": {"type": "list", "elements": "dict", "required": True},
+        "answers": {"type": "list", "elements": "dict", "required": True},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``icefield_summary``."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            argument_spec={
-                "nodes": {"type": "list", "elements": "dict", "required": True},
-                "answers": {"type": "list", "elements": "dict", "required": True},
-            }
-        )
-        result["icefield_summary"] = status_table(args["nodes"], args["answers"])
-        return result
+        return {"icefield_summary": status_table(args["nodes"], args["answers"])}

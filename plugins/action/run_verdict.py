@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-from ansible.plugins.action import ActionBase
+from typing import Any, ClassVar
 
 from icefield_train.report import main as write_report
+from plugins.module_utils.controller_action import ControllerAction
 from plugins.module_utils.run_result import outcome, result_table
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Succeeds with the table of the results, or fails with the line that says why the run ended."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    ARGUMENTS: ClassVar[dict[str, Any]] = {
+        "run_dir": {"type": "path", "required": True},
+        "results": {"type": "list", "elements": "dict", "required": True},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``icefield_summary`` (lines for the end of the playbook's output), or fail."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            argument_spec={
-                "run_dir": {"type": "path", "required": True},
-                "results": {"type": "list", "elements": "dict", "required": True},
-            }
-        )
         run_dir = Path(args["run_dir"])
         run_dir.mkdir(parents=True, exist_ok=True)
         ended = outcome(args["results"])
@@ -35,9 +29,8 @@ class ActionModule(ActionBase):
         where = f"report: {run_dir / 'report.html'}"
         how = "was stopped" if ended["state"] == "stopped" else "failed"
         if ended["state"] == "done":
-            return {**result, "icefield_summary": [*result_table(run_dir), where]}
+            return {"icefield_summary": [*result_table(run_dir), where]}
         return {
-            **result,
             "failed": True,
             "msg": f"run '{run_dir.name}' {how}: {ended['line']}",
             "icefield_summary": [f"logs: {run_dir / 'logs'}", where],

@@ -7,49 +7,41 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
 from plugins.module_utils import settings_check, settings_machine
+from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
 STORAGE = Path("/var/lib/containers/storage")
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Refuses what is unknown, of another type, out of range, or more than this machine or the cluster has."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    ARGUMENTS: ClassVar[dict[str, Any]] = {
+        "specs": {"type": "path", "required": True},
+        "playbook": {"type": "str", "required": True},
+        "nodes": {"type": "list", "elements": "dict", "default": []},
+        "heads": {"type": "int", "default": 1},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            argument_spec={
-                "specs": {"type": "path", "required": True},
-                "playbook": {"type": "str", "required": True},
-                "nodes": {"type": "list", "elements": "dict", "default": []},
-                "heads": {"type": "int", "default": 1},
-            }
-        )
-        variables = task_vars or {}
         known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
         faults = settings_check.unknown_names(load_extra_vars(self._loader), known)
         values: dict[str, Any] = {}
         if not faults:
-            values, faults = self._convert(known, variables)
+            values, faults = self._convert(known, task_vars)
         if not faults:
-            faults = list(self._compare(values, args, variables))
+            faults = list(self._compare(values, args, task_vars))
         if faults:
-            return {**result, "failed": True, "msg": "\n".join(faults)}
-        result["settings"] = values
-        result["defaults"] = {name: setting.default for name, setting in known.items()}
-        return result
+            raise ValueError("\n".join(faults))
+        return {"settings": values, "defaults": {name: setting.default for name, setting in known.items()}}
 
     def _convert(
         self, known: Mapping[str, settings_check.Setting], variables: Mapping[str, Any]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from icefield_train.config import RULES as TRAINING_RULES
+from icefield_train.rules import Rule, number, refusal, whole
 from plugins.module_utils import podman
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
@@ -30,14 +32,6 @@ class Setting:
     choices: tuple[str, ...] = ()
     default: Any = None
     description: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
-    """What a setting accepts beyond its type: in words, and as a test of a converted value."""
-
-    words: str
-    test: Callable[[Any], bool]
 
 
 def settings_of(specs: Mapping[str, Any]) -> dict[str, Setting]:
@@ -64,11 +58,6 @@ def accepted(setting: Setting) -> str:
     if setting.choices:
         return f"one of {', '.join(setting.choices)}"
     return RULES[setting.name].words if setting.name in RULES else _TYPES[setting.type]
-
-
-def refusal(name: str, value: Any, words: str) -> str:
-    """Return the one line that refuses a value."""
-    return f"setting '{name}': value '{value}' is not accepted; give {words}"
 
 
 def convert(setting: Setting, value: Any) -> Any:
@@ -144,18 +133,6 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _whole(low: int, high: int | None = None, zero: str = "") -> Rule:
-    words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    return Rule(
-        words=words + (f" (0 = {zero})" if zero else ""),
-        test=lambda value: value >= low and (high is None or value <= high),
-    )
-
-
-def _number(words: str, test: Callable[[float], bool]) -> Rule:
-    return Rule(words=f"a number {words}", test=test)
-
-
 def _matches(pattern: str, words: str, *, empty: bool = False) -> Rule:
     regex = re.compile(pattern)
     return Rule(words=words, test=lambda value: (empty and value == "") or bool(regex.fullmatch(value)))
@@ -173,12 +150,14 @@ def _time_zone(name: str) -> bool:
 
 
 RULES: dict[str, Rule] = {
+    # What the training takes it checks itself, by the same rules.
+    **TRAINING_RULES,
     "cluster_name": _matches(
         "[a-z][a-z0-9-]{0,30}", "a lower-case letter, then up to 30 lower-case letters, digits or hyphens"
     ),
-    "nodes": _whole(1),
+    "nodes": whole(1),
     "local_subnet": _parses(ipaddress.IPv4Network, "an IPv4 network such as 198.18.7.0/24, or nothing for a free one"),
-    "local_cpus": _number("of at least 0.01, or 0 for an equal share", lambda value: value == 0 or value >= 0.01),
+    "local_cpus": number("of at least 0.01, or 0 for an equal share", lambda value: value == 0 or value >= 0.01),
     "local_memory": _parses(podman.parse_size, "a size such as 4g or 1536m, or nothing for a share"),
     "local_bandwidth": _parses(podman.parse_rate, "a rate such as 400mbit or 1gbit, or nothing for no limit"),
     "local_base_image": _matches(
@@ -192,24 +171,13 @@ RULES: dict[str, Rule] = {
     ),
     "stack": _matches(r"[a-z0-9][a-z0-9._-]*", "the name of a file in requirements/stacks, without .txt"),
     "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
-    "model": _matches(r"\S(.*\S)?", "all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"),
-    "data_dir": _matches(r".*", "a folder on this machine"),
-    "epochs": _whole(1),
-    "learning_rate": _number("above 0", lambda value: value > 0),
-    "weight_decay": _number("of at least 0", lambda value: value >= 0),
-    "warmup_ratio": _number("of at least 0 and below 1", lambda value: 0 <= value < 1),
-    "global_batch_size": _whole(1),
-    "max_length": _whole(8, 4096),
-    "seed": _whole(0, 2**32 - 1),
-    "max_steps": _whole(0, zero="no limit"),
-    "train_rows": _whole(0, zero="all"),
-    "nproc_per_node": _whole(1),
+    "nproc_per_node": whole(1),
     **{
         name: _matches(
             r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True
         )
         for name in ("run_id", "attach", "stop")
     },
-    "rendezvous_port": _whole(1024, 65534),
-    **{f"deadline_{phase}": _whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save")},
+    "rendezvous_port": whole(1024, 65534),
+    **{f"deadline_{phase}": whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save")},
 }

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from icefield_train.rules import refusal
 from plugins.module_utils import local_net, podman
-from plugins.module_utils.settings_check import refusal
 
 GIB = 1 << 30
 # What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.arguments import Parser
-from icefield_train.config import TrainConfig, load_config, refusal
+from icefield_train.config import TrainConfig, load_config
 from icefield_train.model_source import stage_model
+from icefield_train.rules import refusal
 from icefield_train.staged_data import StagedData, stage_data
 
 

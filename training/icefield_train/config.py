@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from icefield_train.rules import Rule, choice, number, refusal, whole
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -131,57 +131,25 @@ def load_settings(path: Path) -> dict[str, Any]:
     return data
 
 
-def refusal(name: str, value: object, words: str) -> str:
-    """Return the one line that refuses a value."""
-    return f"setting '{name}': value '{value}' is not accepted; give {words}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
-    """What a setting accepts: in words, and as a test."""
-
-    words: str
-    test: Callable[[Any], bool]
-
-
-def _whole(low: int, high: int | None = None, zero: str = "") -> Rule:
-    words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    return Rule(
-        words=words + (f" (0 = {zero})" if zero else ""),
-        # A bool is an int to Python, but not to a user.
-        test=lambda value: type(value) is int and value >= low and (high is None or value <= high),
-    )
-
-
-def _number(words: str, test: Callable[[float], bool]) -> Rule:
-    return Rule(
-        words=f"a number {words}", test=lambda value: type(value) is float and math.isfinite(value) and test(value)
-    )
-
-
-def _choice(choices: tuple[str, ...]) -> Rule:
-    return Rule(words=f"one of {', '.join(choices)}", test=lambda value: value in choices)
-
-
 TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
 RULES: dict[str, Rule] = {
-    "task": _choice(tuple(TASKS)),
+    "task": choice(tuple(TASKS)),
     "model": Rule(
         words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",
     ),
-    "epochs": _whole(1),
-    "learning_rate": _number("above 0", lambda value: value > 0),
-    "weight_decay": _number("of at least 0", lambda value: value >= 0),
-    "warmup_ratio": _number("of at least 0 and below 1", lambda value: 0 <= value < 1),
-    "global_batch_size": _whole(1),
-    "max_length": _whole(8, 4096),
-    "precision": _choice(PRECISIONS),
-    "seed": _whole(0, 2**32 - 1),
-    "max_steps": _whole(0, zero="no limit"),
-    "train_rows": _whole(0, zero="all"),
+    "epochs": whole(1),
+    "learning_rate": number("above 0", lambda value: value > 0),
+    "weight_decay": number("of at least 0", lambda value: value >= 0),
+    "warmup_ratio": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
+    "global_batch_size": whole(1),
+    "max_length": whole(8, 4096),
+    "precision": choice(PRECISIONS),
+    "seed": whole(0, 2**32 - 1),
+    "max_steps": whole(0, zero="no limit"),
+    "train_rows": whole(0, zero="all"),
     "length_grouping": Rule(words="true or false", test=lambda value: isinstance(value, bool)),
-    **{f"deadline_{phase}": _whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
+    **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 
 

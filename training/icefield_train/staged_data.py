@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train import paraphrase
-from icefield_train.config import refusal
 from icefield_train.glue import read_glue
+from icefield_train.rules import refusal
 from icefield_train.tasks import TASKS, Task
 
 Rows = list[dict[str, Any]]

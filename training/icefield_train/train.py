@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from icefield_train.arguments import Parser
-from icefield_train.config import load_config, refusal
+from icefield_train.config import load_config
 from icefield_train.journal import Journal
 from icefield_train.launch_env import adopt
 from icefield_train.processes import die_with_parent
+from icefield_train.rules import refusal
 
 
 def main(argv: Sequence[str]) -> int:

@@ -1,0 +1,43 @@
+"""What a setting accepts, in words and as a test. Standard library only: the controller uses it too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+def refusal(name: str, value: object, words: str) -> str:
+    """Return the one line that refuses a value."""
+    return f"setting '{name}': value '{value}' is not accepted; give {words}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """What a setting accepts: in words, and as a test."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+
+def whole(low: int, high: int | None = None, zero: str = "") -> Rule:
+    """Accept whole numbers from ``low`` to ``high``; ``zero`` says what 0 means."""
+    words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    return Rule(
+        words=words + (f" (0 = {zero})" if zero else ""),
+        # A bool is an int to Python, but not to a user.
+        test=lambda value: type(value) is int and value >= low and (high is None or value <= high),
+    )
+
+
+def number(words: str, test: Callable[[float], bool]) -> Rule:
+    """Accept finite numbers that pass the test, of which ``words`` tell."""
+    return Rule(
+        words=f"a number {words}", test=lambda value: type(value) is float and math.isfinite(value) and test(value)
+    )
+
+
+def choice(choices: tuple[str, ...]) -> Rule:
+    """Accept one of these."""
+    return Rule(words=f"one of {', '.join(choices)}", test=lambda value: value in choices)
