@@ -60,6 +60,22 @@ def test_what_a_run_leaves_is_complete(run):
     assert output.rstrip().splitlines()[-1] == f"report: {folder / 'report.html'}"
 
 
+def test_the_model_that_came_back_scores_on_one_process_what_the_run_said(run, cluster):
+    folder = f"/opt/icefield/runs/{run[0].name}"
+    config = json.loads((run[0] / "config.json").read_text())
+    plan = json.loads((run[0] / "plan.json").read_text())
+    said = cluster.on(
+        cluster.nodes[0],
+        f"cd /tmp && PYTHONPATH={plan['code']} /opt/icefield/env/bin/python -m icefield_train evaluate --json "
+        f"--model {folder}/model --data {config['data_dir']}",
+        user="icefield",
+    )
+    metrics, again = json.loads((run[0] / "metrics.json").read_text()), json.loads(said)
+    assert {name: again[name] for name in ("accuracy", "f1")} == pytest.approx(
+        {name: metrics[name] for name in ("accuracy", "f1")}
+    )
+
+
 def test_the_secret_of_the_run_stays_on_the_nodes(run):
     assert not list(run[0].rglob("token"))
 

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.cluster
 
 # pytest and what it imports, all of it plain Python; carried over rather than fetched.
-TOOLS = ("_pytest", "pytest", "pluggy", "iniconfig", "packaging", "pygments")
+TOOLS = ("_pytest", "pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 
 
 def test_the_training_package_passes_its_tests_where_torch_is(cluster):
@@ -20,8 +20,9 @@ def test_the_training_package_passes_its_tests_where_torch_is(cluster):
         node, "rm -rf /tmp/tests && mkdir -p /tmp/tests/tools /tmp/tests/tests && touch /tmp/tests/tests/__init__.py"
     )
     for tool in TOOLS:
-        folder = Path(importlib.util.find_spec(tool).origin).parent
-        subprocess.run(["podman", "cp", str(folder), f"{node}:/tmp/tests/tools/"], check=True, capture_output=True)
+        origin = Path(importlib.util.find_spec(tool).origin)
+        source = origin.parent if origin.name == "__init__.py" else origin
+        subprocess.run(["podman", "cp", str(source), f"{node}:/tmp/tests/tools/"], check=True, capture_output=True)
     for source, target in (("training", ""), ("tests/training", "tests/")):
         subprocess.run(
             ["podman", "cp", str(ROOT / source), f"{node}:/tmp/tests/{target}"], check=True, capture_output=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -15,6 +15,7 @@ from icefield_train import distributed, evaluate, loop  # noqa: E402
 from icefield_train.config import TrainConfig  # noqa: E402
 from icefield_train.data import EncodedRows  # noqa: E402
 from icefield_train.launch_env import Place  # noqa: E402
+from icefield_train.train import leave  # noqa: E402
 
 
 def _rows(count: int, seed: int) -> EncodedRows:
@@ -45,7 +46,7 @@ def _model() -> Any:
     return transformers.BertForSequenceClassification(config)
 
 
-def _rank(rank: int, world_size: int, port: int, results: Any) -> None:
+def _rank(rank: int, world_size: int, port: int, results: Any) -> NoReturn:
     import os
 
     torch.set_num_threads(1)
@@ -69,6 +70,7 @@ def _rank(rank: int, world_size: int, port: int, results: Any) -> None:
     }
     distributed.stop(ranks)
     results.put((rank, losses, {count: (p.predicted, p.labels, p.loss) for count, p in found.items()}))
+    leave(0)
 
 
 def _run(world_size: int) -> list[tuple[int, list[float], dict[int, Any]]]:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from icefield_train.arguments import Parser
 from icefield_train.config import load_config
@@ -18,7 +19,7 @@ from icefield_train.rules import refusal
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run this rank; a failure is written to ``errors/`` and ends the process at once with exit code 1."""
+    """Run this rank and end the process; a failure is written to ``errors/``, and its exit code is 1."""
     begun = time.time()
     parser = Parser(prog="train", description="Train, as one rank of a run.")
     parser.add_argument("--config", type=Path, required=True, help="config.json of the run")
@@ -42,7 +43,18 @@ def main(argv: Sequence[str]) -> int:
         run(config, place, journal, begun)
     except Exception as error:
         journal.failed(error)
-        # Not by way of the interpreter's end: that waits for threads which may wait for ranks that are gone.
-        os._exit(1)
+        leave(1)
     journal.close()
-    return 0
+    return leave(0)
+
+
+def leave(code: int) -> NoReturn:
+    """End this process at once.
+
+    Not by way of the interpreter's end: after a failure that waits for threads which may wait for ranks that are gone,
+    and after success torch's store on rank 0 was seen to abort there ("terminate called without an active exception"),
+    which launchers take for a failure.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
