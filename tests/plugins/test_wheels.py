@@ -1,0 +1,84 @@
+"""Wheels from the controller to the node: none is used that is not the one of the manifest."""
+
+import itertools
+import json
+import os
+import zipfile
+
+import pytest
+
+from plugins.modules import python_env, wheelhouse
+
+DIGEST = "0" * 64
+
+
+@pytest.fixture
+def wheels(tmp_path):
+    for name in ("a-1-py3-none-any.whl", "b-2-py3-none-any.whl"):
+        (tmp_path / name).write_bytes(f"wheel {name}".encode())
+    (tmp_path / "notes.txt").write_text("no wheel")
+    (tmp_path / "manifest.json").write_text(json.dumps(wheelhouse.manifest_of(tmp_path, DIGEST)))
+    return tmp_path
+
+
+def test_the_manifest_lists_wheels_and_nothing_else(wheels):
+    manifest = json.loads((wheels / "manifest.json").read_text())
+    assert manifest["pins"] == DIGEST
+    assert sorted(manifest["wheels"]) == ["a-1-py3-none-any.whl", "b-2-py3-none-any.whl"]
+    assert manifest["wheels"]["a-1-py3-none-any.whl"]["bytes"] == len("wheel a-1-py3-none-any.whl")
+
+
+def test_the_wheels_of_the_manifest_are_accepted(wheels):
+    python_env.verify(wheels)
+    assert wheelhouse.is_complete(wheels, DIGEST)
+
+
+def test_a_tampered_wheel_of_the_same_size_is_refused_by_name(wheels):
+    wheel = wheels / "b-2-py3-none-any.whl"
+    wheel.write_bytes(wheel.read_bytes()[:-1] + b"L")
+    with pytest.raises(ValueError, match=r"b-2-py3-none-any\.whl differs from its SHA-256"):
+        python_env.verify(wheels)
+
+
+def test_a_wheel_that_is_gone_is_refused_and_downloaded_again(wheels):
+    (wheels / "a-1-py3-none-any.whl").unlink()
+    with pytest.raises(ValueError, match=r"a-1-py3-none-any\.whl of the manifest is not in"):
+        python_env.verify(wheels)
+    assert not wheelhouse.is_complete(wheels, DIGEST)
+
+
+def test_a_cut_wheel_is_downloaded_again(wheels):
+    (wheels / "a-1-py3-none-any.whl").write_bytes(b"wheel")
+    assert not wheelhouse.is_complete(wheels, DIGEST)
+
+
+def test_other_pins_or_no_readable_manifest_make_it_incomplete(wheels):
+    assert not wheelhouse.is_complete(wheels, "1" * 64)
+    (wheels / "manifest.json").write_text('{"pins": ')
+    assert not wheelhouse.is_complete(wheels, DIGEST)
+    (wheels / "manifest.json").unlink()
+    assert not wheelhouse.is_complete(wheels, DIGEST)
+
+
+def test_the_installer_is_taken_out_of_its_wheel(tmp_path):
+    (tmp_path / "out").mkdir()
+    with zipfile.ZipFile(tmp_path / "uv-1-py3-none-any.whl", "w") as archive:
+        archive.writestr("uv-1.data/scripts/uvx", "not this one")
+        archive.writestr("uv-1.data/scripts/uv", "the program")
+    program = python_env.unpack_uv(tmp_path, tmp_path / "out")
+    assert program.read_text() == "the program"
+    assert os.access(program, os.X_OK)
+
+
+def test_a_wheelhouse_without_an_installer_is_refused(wheels):
+    with pytest.raises(ValueError, match=r"no wheel of uv in"):
+        python_env.unpack_uv(wheels, wheels)
+
+
+def test_wheels_are_asked_for_by_the_nodes_python_and_older_platforms_too():
+    args = wheelhouse.platform_args("3.12", "aarch64")
+    assert args[args.index("--python-version") + 1] == "3.12"
+    assert {"--only-binary=:all:", "--no-deps"} <= set(args)
+    platforms = [value for option, value in itertools.pairwise(args) if option == "--platform"]
+    assert {"manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"} <= set(platforms)
+    assert not [platform for platform in platforms if "x86_64" in platform]
