@@ -11,7 +11,7 @@ setup:
 
 demo: setup
 	@source .venv/bin/activate && $(PLAY) provision.yml -e nodes=2
-	@source .venv/bin/activate && $(PLAY) train.yml -e nodes=2 -e epochs=1
+	@source .venv/bin/activate && $(PLAY) train.yml -e nodes=2 -e epochs=1 -e global_batch_size=48 -e learning_rate=1e-4
 
 test: lint unit cluster-tests
 

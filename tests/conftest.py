@@ -70,7 +70,8 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster():
-    cluster = Cluster(f"test{os.getpid() % 10000}", 2)
+    # scripts/cluster-tests gives a name, so that it can clean up after an interrupted test.
+    cluster = Cluster(os.environ.get("ICEFIELD_TEST_CLUSTER", f"test{os.getpid() % 10000}"), 2)
     code, output = cluster.play("provision.yml", nodes=2)
     assert code == 0, output
     yield cluster
