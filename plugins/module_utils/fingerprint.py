@@ -27,8 +27,12 @@ def files_below(paths: Iterable[str]) -> list[Path]:
 def fingerprint(paths: Iterable[str], facts: Iterable[str] = (), root: str = "") -> str:
     """Return 12 hex digits of a SHA-256 over file names (relative to ``root``), their contents and ``facts``."""
     digest = hashlib.sha256()
-    for path in files_below(paths):
-        name = path.relative_to(root) if root and path.is_relative_to(root) else path.name
+    named = [
+        (str(path.relative_to(root)) if root and path.is_relative_to(root) else path.name, path)
+        for path in files_below(paths)
+    ]
+    # By these names and not by whole paths, whose order depends on where the checkout lies.
+    for name, path in sorted(named):
         content = path.read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     for fact in facts:
