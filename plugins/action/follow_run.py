@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from typing import Any
 
@@ -57,6 +56,8 @@ class ActionModule(ActionBase):
                 if screen is not None:
                     screen.show(events)
                 if outcome:
+                    if screen is not None:
+                        screen.close()
                     found: dict[str, Any] = json.loads(outcome)
                     return found
                 # Looked at once more: the result is written just before the lock is given up.
@@ -111,6 +112,12 @@ class Screen:
             self._write(line)
             self._key, self._last = self._progress.key, time.monotonic()
 
+    def close(self) -> None:
+        """End the line that was written over, so that what follows begins on its own."""
+        if self._width:
+            self._display.display("")
+            self._width = 0
+
     def _write(self, line: str) -> None:
         if self._terminal and self._width:
             self._display.display("\r" + " " * self._width + "\r", newline=False)
@@ -121,6 +128,10 @@ class Screen:
 def is_terminal() -> bool:
     """Tell whether the playbook's output is a terminal; workers of Ansible are cut off from it, their parent is not."""
     try:
-        return os.isatty(sys.stdout.fileno()) or os.ttyname(os.open(f"/proc/{os.getppid()}/fd/1", os.O_WRONLY)) != ""
-    except (OSError, ValueError):
+        output = os.open(f"/proc/{os.getppid()}/fd/1", os.O_WRONLY | os.O_NOCTTY)
+    except OSError:
         return False
+    try:
+        return os.isatty(output)
+    finally:
+        os.close(output)
