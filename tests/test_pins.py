@@ -35,6 +35,10 @@ def test_a_package_has_one_version_on_the_controller():
     }
 
 
+def test_the_default_model_is_the_same_with_and_without_a_wheelhouse():
+    assert set(pins(ROOT / "requirements/model.txt")) <= set(pins(ROOT / "requirements/stacks/current.txt"))
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "requirements/stacks").glob("*.txt")), ids=lambda path: path.stem)
 def test_a_stack_says_what_it_is_and_keeps_cuda_out(path):
     head = path.read_text().split("\n")
