@@ -73,6 +73,7 @@ def test_a_container_carries_its_name_address_and_labels():
         "hostname": "c-2",
         "image": "i:1",
         "ip": "198.18.0.12",
+        "mac_address": "02:1c:c6:12:00:0c",
         "volumes": ["v:/env:ro"],
         "labels": {
             "icefield.kind": "node",
