@@ -15,8 +15,8 @@ from plugins.module_utils.run_progress import Progress, parse_events
 
 # Seconds between two looks at a node. The head is looked at more often: its events are what is shown.
 EVERY = {True: 1.0, False: 2.0}
-# Seconds of failed looks after which a node counts as lost.
-PATIENCE = 12.0
+# Seconds of failed looks after which a node counts as lost. Without the head there are no results, so it gets longer.
+PATIENCE = {True: 12.0, False: 5.0}
 _SEPARATOR = "\x1e"
 
 
@@ -46,7 +46,7 @@ class ActionModule(ActionBase):
             answer = self._look(run_dir, offset)
             if answer is None:
                 failed_since = failed_since or time.monotonic()
-                if time.monotonic() - failed_since > PATIENCE:
+                if time.monotonic() - failed_since > PATIENCE[screen is not None]:
                     return {"state": "lost", "line": f"{name}: the controller cannot reach the node any more"}
             else:
                 failed_since = 0.0
@@ -56,9 +56,9 @@ class ActionModule(ActionBase):
                 if screen is not None:
                     screen.show(events)
                 if outcome:
-                    if screen is not None:
-                        screen.close()
                     found: dict[str, Any] = json.loads(outcome)
+                    if screen is not None:
+                        screen.close(found.get("line", ""))
                     return found
                 # Looked at once more: the result is written just before the lock is given up.
                 idle = idle + 1 if state == "idle" else 0
@@ -112,11 +112,13 @@ class Screen:
             self._write(line)
             self._key, self._last = self._progress.key, time.monotonic()
 
-    def close(self) -> None:
-        """End the line that was written over, so that what follows begins on its own."""
+    def close(self, line: str) -> None:
+        """End the line that was written over; say at once why a run ended early, before the other nodes are asked."""
         if self._width:
             self._display.display("")
             self._width = 0
+        if line:
+            self._write(line)
 
     def _write(self, line: str) -> None:
         if self._terminal and self._width:
