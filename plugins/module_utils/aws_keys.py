@@ -1,0 +1,85 @@
+"""Host keys of instances: one for the first connection, given by user data, then the node's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+# User data is kept for so long that a repeated call is the same call; later the times in it would be wrong.
+KEEP_SECONDS = 900
+
+
+def launch_folder(state: Path, name: str) -> Path:
+    """Return where the controller keeps what a node was launched with, until it has made a key of its own."""
+    return state / "launch" / name
+
+
+def one_time(state: Path, name: str, files: Mapping[str, str], commands: Iterable[list[str]]) -> tuple[str, str]:
+    """Return user data (cloud-config) and public host key for the launch of a node.
+
+    Both are kept on disk and returned again for a while, so that a launch whose answer was lost can be repeated as the
+    very same call. User data can be read by whoever may describe the instance and by any process on it: hence one time.
+
+    Args:
+        state: folder of the cluster's state.
+        name: of the node.
+        files: content by path, written on the node when it first boots.
+        commands: run on the node after that.
+    """
+    folder = launch_folder(state, name)
+    data, public = folder / "user-data", folder / "host_key.pub"
+    if data.exists() and time.time() - data.stat().st_mtime < KEEP_SECONDS:
+        return data.read_text(), public.read_text().strip()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private = folder / "host_key"
+    for old in (private, public, data):
+        old.unlink(missing_ok=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "one-time", "-f", str(private)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    config: dict[str, Any] = {
+        "ssh_deletekeys": True,
+        "ssh_genkeytypes": [],
+        "ssh_keys": {"ed25519_private": private.read_text(), "ed25519_public": public.read_text().strip()},
+        "write_files": [{"path": path, "content": text, "permissions": "0644"} for path, text in files.items()],
+        "runcmd": list(commands),
+    }
+    private.unlink()
+    # JSON is YAML, and the controller's Python may lack a YAML library.
+    data.touch(mode=0o600)
+    data.write_text("#cloud-config\n" + json.dumps(config, indent=1) + "\n")
+    return data.read_text(), public.read_text().strip()
+
+
+def forget(state: Path, name: str) -> None:
+    """Remove what a node was launched with."""
+    folder = launch_folder(state, name)
+    for path in folder.glob("*"):
+        path.unlink()
+    if folder.is_dir():
+        folder.rmdir()
+
+
+def read_known(path: Path) -> dict[str, str]:
+    """Return the key by instance of a cluster's known_hosts."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(line.split(" ", 1) for line in lines if " " in line)
+
+
+def write_known(path: Path, keys: Mapping[str, str]) -> bool:
+    """Write known_hosts; tell whether it is another one than before."""
+    text = "".join(f"{name} {key}\n" for name, key in sorted(keys.items()))
+    if path.exists() and path.read_text() == text:
+        return False
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text)
+    temporary.replace(path)
+    return True

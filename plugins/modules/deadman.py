@@ -1,0 +1,71 @@
+#!/usr/bin/python
+"""Ansible module: the timer that ends a node."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: deadman
+short_description: Have a node end itself after some hours, whatever becomes of the controller
+description:
+  - A timer of systemd that powers the node off. On EC2, instances are launched so that power-off terminates them.
+  - A timer that runs is left alone, so that provisioning again does not prolong anything.
+options:
+  hours:
+    description: Hours from now.
+    type: float
+    required: true
+  extend:
+    description: Set the timer anew also where one runs.
+    type: bool
+    default: false
+author: Icefield
+"""
+
+RETURN = r"""
+deadline:
+  description: When the node ends, in UTC.
+  returned: always
+  type: str
+"""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+try:
+    from ansible.module_utils import deadman
+except ImportError:
+    from plugins.module_utils import deadman
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "hours": {"type": "float", "required": True},
+            "extend": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    systemctl = module.get_bin_path("systemctl", True)
+    timer = Path(deadman.FOLDER) / deadman.TIMER
+    now = datetime.now(timezone.utc)
+    present = deadman.deadline_of(timer.read_text()) if timer.exists() else None
+    active, _, _ = module.run_command([systemctl, "is-active", "--quiet", deadman.TIMER])
+    if active == 0 and present and present > now and not module.params["extend"]:
+        module.exit_json(changed=False, deadline=present.isoformat())
+    units = deadman.units(now, module.params["hours"])
+    if not module.check_mode:
+        for path, text in units.items():
+            Path(path).write_text(text)
+        for command in (["daemon-reload"], ["enable", deadman.TIMER], ["restart", deadman.TIMER]):
+            code, out, err = module.run_command([systemctl, *command])
+            if code != 0:
+                module.fail_json(msg=f"the timer that ends this node cannot be set: {(err or out).strip()}")
+    deadline = deadman.deadline_of(units[str(timer)])
+    module.exit_json(changed=True, deadline=deadline.isoformat() if deadline else "")
+
+
+if __name__ == "__main__":
+    main()
