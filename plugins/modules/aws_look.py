@@ -48,7 +48,7 @@ vpc:
   returned: always
   type: dict
 subnets:
-  description: C(id), C(zone), C(public) of the subnets in which nodes may be.
+  description: C(id), C(zone), C(cidr), C(public) of the subnets in which nodes may be.
   returned: always
   type: list
 zones:
@@ -230,6 +230,7 @@ def _subnet(item: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": item["SubnetId"],
         "zone": item["AvailabilityZone"],
+        "cidr": item["CidrBlock"],
         "public": bool(item.get("MapPublicIpOnLaunch")),
     }
 
