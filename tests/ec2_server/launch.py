@@ -123,4 +123,4 @@ def install(launched: Launched) -> None:
             answered[key] = (asked, result.result)
         return result
 
-    InstanceResponse.run_instances = run_instances  # type: ignore[method-assign]
+    InstanceResponse.run_instances = run_instances

@@ -80,4 +80,4 @@ def install() -> None:
             }
         return original(self)
 
-    LaunchTemplates.create_launch_template_version = create_launch_template_version  # type: ignore[method-assign]
+    LaunchTemplates.create_launch_template_version = create_launch_template_version
