@@ -6,7 +6,7 @@ from typing import Any
 
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.amis import AmiBackend
-from moto.ec2.models.instances import InstanceBackend, InstanceState
+from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
 from moto.ec2.models.vpcs import VPCBackend
 
 from tests.ec2_server.machines import NoMachines
@@ -54,6 +54,10 @@ def install(machines: NoMachines) -> None:
         machines.vpc_deleted(vpc_id)
         return result
 
+    address, interfaces = Instance.private_ip_address, Instance.network_interfaces
+    # Both are free again, and may belong to another instance already.
+    Instance.private_ip_address = property(lambda self: address.fget(self) if self.state != "terminated" else None)
+    Instance.network_interfaces = property(lambda self: interfaces.fget(self) if self.state != "terminated" else [])
     InstanceBackend.start_instances = start_instances
     InstanceBackend.stop_instances = stop_instances
     InstanceBackend.terminate_instances = terminate_instances
