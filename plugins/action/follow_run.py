@@ -41,15 +41,15 @@ class ActionModule(ActionBase):
         return result
 
     def _follow(self, run_dir: str, screen: Screen | None, name: str) -> dict[str, Any]:
-        offset, failed_since, idle = 0, 0.0, 0
+        offset, idle, answered = 0, 0, time.monotonic()
         while True:
             answer = self._look(run_dir, offset)
             if answer is None:
-                failed_since = failed_since or time.monotonic()
-                if time.monotonic() - failed_since > PATIENCE[screen is not None]:
+                # A look at a node that is gone may itself take seconds, so the last good one counts.
+                if time.monotonic() - answered > PATIENCE[screen is not None]:
                     return {"state": "lost", "line": f"{name}: the controller cannot reach the node any more"}
             else:
-                failed_since = 0.0
+                answered = time.monotonic()
                 text, state, outcome = answer
                 events, taken = parse_events(text)
                 offset += taken

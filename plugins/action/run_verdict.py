@@ -22,8 +22,8 @@ class ActionModule(ControllerAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``icefield_summary`` (lines for the end of the playbook's output), or fail."""
         run_dir = Path(args["run_dir"])
-        run_dir.mkdir(parents=True, exist_ok=True)
         ended = outcome(args["results"])
+        run_dir.mkdir(parents=True, exist_ok=True)
         (run_dir / "result.json").write_text(json.dumps(ended, indent=1) + "\n")
         write_report([str(run_dir)])
         where = f"report: {run_dir / 'report.html'}"

@@ -75,12 +75,15 @@ class ActionModule(ControllerAction):
         cluster = settings_machine.Cluster(
             backend=backend,
             nodes=len(args["nodes"]),
+            name=values["cluster_name"],
             heads=args["heads"],
             addresses={node["name"]: node["address"] for node in args["nodes"]},
         )
         nodes = values.get("nodes")
-        if not values["attach"]:
-            yield from settings_machine.check_cluster(args["playbook"], nodes, cluster)
+        stop = values["stop"] if args["playbook"] == "status" else ""
+        yield from settings_machine.check_cluster(
+            args["playbook"], None if values["attach"] else nodes, cluster, stop=stop
+        )
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes
             yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine())

@@ -8,6 +8,8 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 
+from plugins.module_utils import commands
+
 DOCUMENTATION = r"""
 name: run_summary
 type: notification
@@ -31,6 +33,7 @@ class CallbackModule(CallbackBase):
         self._lines: list[str] = []
         self._faults: list[str] = []
         self._following = ""
+        self._cluster: dict[str, str] = {}
         # Workers are forks of this process and must stay silent at their end.
         self._pid = os.getpid()
         atexit.register(self._interrupted)
@@ -39,7 +42,9 @@ class CallbackModule(CallbackBase):
         """Remember lines to show, and the run that is being followed."""
         data = _data(result)
         self._lines += data.get("icefield_summary", [])
-        self._following = data.get("ansible_facts", {}).get("__follow_name", self._following)
+        facts = data.get("ansible_facts", {})
+        self._following = facts.get("__follow_name", self._following)
+        self._cluster = facts.get("__follow_cluster", self._cluster)
         if "icefield_ended" in data:
             self._following = ""
 
@@ -71,13 +76,16 @@ class CallbackModule(CallbackBase):
         if line and line not in self._faults:
             self._faults.append(line)
 
+    def _command(self, playbook: str, setting: str) -> str:
+        return commands.playbook(playbook, setting, **self._cluster)
+
     def _interrupted(self) -> None:
         if self._following and os.getpid() == self._pid:
             self._display.display("")
             self._display.display(
                 f"the run '{self._following}' goes on without you\n"
-                f"follow it: ansible-playbook train.yml -e attach={self._following}\n"
-                f"stop it:   ansible-playbook status.yml -e stop={self._following}"
+                f"follow it: {self._command('train', f'attach={self._following}')}\n"
+                f"stop it:   {self._command('status', f'stop={self._following}')}"
             )
 
 

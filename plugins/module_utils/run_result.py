@@ -14,7 +14,12 @@ def outcome(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how the run ended, of each node's result; the head's, which comes first, counts most.
 
     A head that is out of reach says nothing; then a worker's result tells why the run ended.
+
+    Raises:
+        ValueError: no node has told anything.
     """
+    if not results:
+        raise ValueError("no node has told how the run ended")
     told = [dict(result) for result in results if result["state"] != "lost"]
     return told[0] if told else dict(results[0])
 

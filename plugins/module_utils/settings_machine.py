@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import refusal
-from plugins.module_utils import local_net, podman
+from plugins.module_utils import commands, local_net, podman
 
 GIB = 1 << 30
 # What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.
@@ -38,6 +39,7 @@ class Cluster:
 
     backend: str
     nodes: int
+    name: str = commands.DEFAULT_CLUSTER
     heads: int = 1
     addresses: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,9 +116,19 @@ def _memory_faults(size: str, nodes: int, memory: int) -> Iterator[str]:
         )
 
 
-def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterator[str]:
+def check_cluster(playbook: str, nodes: int | None, cluster: Cluster, *, stop: str = "") -> Iterator[str]:
     """Yield a line where the nodes asked for are not the nodes there are."""
-    own = cluster.backend == "onprem"
+    make = "provision", f"nodes={nodes or max(2, _highest(cluster))}"
+    provision = commands.playbook(*make, backend=cluster.backend, cluster=cluster.name)
+    # What is in the way of a run, or of stopping one.
+    if cluster.nodes == 0 and stop:
+        yield refusal("stop", stop, "the name of a run that goes on; the cluster has no nodes")
+    elif not own_servers(cluster) and cluster.nodes and (playbook == "train" or stop):
+        missing = _missing(cluster)
+        if missing:
+            yield f"{', '.join(missing)} of the cluster not running; bring it back: {provision}"
+            return
+    own = own_servers(cluster)
     if own and cluster.nodes and cluster.heads != 1:
         yield f"the group 'head' of the inventory has {cluster.heads} servers; give it exactly 1"
     for name, address in cluster.addresses.items():
@@ -127,10 +139,30 @@ def check_cluster(playbook: str, nodes: int | None, cluster: Cluster) -> Iterato
     elif own and playbook in ("provision", "train") and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} that the inventory lists, or list more servers")
     elif playbook == "train" and cluster.nodes == 0:
-        yield f"the cluster has no nodes; run: ansible-playbook provision.yml -e nodes={nodes or 2}"
+        yield f"the cluster has no nodes; run: {provision}"
     elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
-        more = f"ansible-playbook provision.yml -e nodes={nodes}"
-        yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {more}")
+        yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {provision}")
+
+
+def own_servers(cluster: Cluster) -> bool:
+    """Tell whether the user made and named the nodes."""
+    return cluster.backend == "onprem"
+
+
+def _numbers(cluster: Cluster) -> set[int]:
+    """Return the numbers of the nodes that run; 1 is the head. Their names are the cluster's with a number."""
+    found = (re.fullmatch(re.escape(cluster.name) + r"-(\d+)", name) for name in cluster.addresses)
+    return {int(match[1]) for match in found if match}
+
+
+def _highest(cluster: Cluster) -> int:
+    return max(_numbers(cluster), default=0)
+
+
+def _missing(cluster: Cluster) -> list[str]:
+    """Return the names of nodes below the highest number that do not run: training would silently lack them."""
+    numbers = _numbers(cluster)
+    return [f"{cluster.name}-{number}" for number in range(1, _highest(cluster)) if number not in numbers]
 
 
 def _is_address(text: str) -> bool:

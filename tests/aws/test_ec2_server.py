@@ -275,6 +275,44 @@ def test_an_instance_without_a_subnet_goes_to_the_default_one_of_its_zone(ec2):
     assert [row["GroupName"] for row in shown["SecurityGroups"]] == ["default"]
 
 
+def test_what_is_in_use_is_not_deleted(ec2):
+    vpc = ec2.create_vpc(CidrBlock="198.18.1.0/24")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="198.18.1.0/26")["Subnet"]["SubnetId"]
+    group = ec2.create_security_group(GroupName="own", Description="x", VpcId=vpc)["GroupId"]
+    gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
+    instance = run(ec2, SubnetId=subnet, SecurityGroupIds=[group])[0]
+    for attempt in (
+        lambda: ec2.delete_subnet(SubnetId=subnet),
+        lambda: ec2.delete_security_group(GroupId=group),
+        lambda: ec2.delete_internet_gateway(InternetGatewayId=gateway),
+        lambda: ec2.delete_vpc(VpcId=vpc),
+    ):
+        with refused("DependencyViolation"):
+            attempt()
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+    assert not {"PrivateIpAddress", "PublicIpAddress"} & set(described(ec2, instance))
+    ec2.delete_subnet(SubnetId=subnet)
+    with refused("DependencyViolation"):
+        ec2.delete_vpc(VpcId=vpc)
+    ec2.delete_security_group(GroupId=group)
+    with refused("DependencyViolation"):
+        ec2.delete_vpc(VpcId=vpc)
+    ec2.detach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
+    ec2.delete_vpc(VpcId=vpc)
+    ec2.delete_internet_gateway(InternetGatewayId=gateway)
+
+
+def test_the_reason_of_an_end_stays(ec2):
+    instance = run(ec2)[0]
+    ids = [instance["InstanceId"]]
+    ec2.terminate_instances(InstanceIds=ids)
+    again = ec2.terminate_instances(InstanceIds=ids)["TerminatingInstances"][0]
+    assert again["PreviousState"]["Name"] == "terminated"
+    with refused("IncorrectInstanceState"):
+        ec2.start_instances(InstanceIds=ids)
+
+
 def test_checkip_answers_the_callers_address(endpoint):
     assert endpoint.page("checkip") == "127.0.0.1\n"
 

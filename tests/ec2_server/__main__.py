@@ -43,6 +43,9 @@ def parse_args(argv: list[str]) -> argparse.Namespace:
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
+    # A second signal must not interrupt the clean-up.
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)
     raise SystemExit(0)
 
 

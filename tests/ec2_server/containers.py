@@ -26,7 +26,7 @@ from tests.ec2_server.seed_files import Seed
 _LOG = logging.getLogger(__name__)
 # Set aside for tests of network gear (RFC 2544): nobody's real network.
 _ALLOWED = ipaddress.IPv4Network("198.18.0.0/15")
-# systemd as process 1 of a container ends by SIGHUP to be restarted.
+# The kernel ends process 1 of a container by SIGHUP for a restart, by SIGINT for a power-off.
 _REBOOT = 129
 _PARALLEL = 4
 
@@ -47,6 +47,7 @@ class Containers(NoMachines):
         self._lock = lock
         self._network_lock = threading.Lock()
         self._base = ""
+        self._closed = False
         self._options: list[str] = []
         self._runtime: list[str] = []
         self._networks: dict[str, str] = {}
@@ -56,7 +57,7 @@ class Containers(NoMachines):
 
     def prepare(self) -> None:
         """Remove what an earlier endpoint of this name left, and make the image."""
-        self.remove_all()
+        self._sweep()
         self._runtime = podman_cli.runtime_args()
         self._options = podman_cli.ulimit_args()
         self._base = cloud_image.build()
@@ -99,6 +100,8 @@ class Containers(NoMachines):
         return f"{self._name}-{instance_id}"
 
     def _launch(self, instance: Any) -> None:
+        if self._closed:
+            raise PodmanError("the endpoint has ended")
         backend = instance.ec2_backend
         image = backend.amis[instance.image_id]
         instance.icefield_user = default_user(image)
@@ -114,7 +117,10 @@ class Containers(NoMachines):
             *("--network", self._network(backend, instance.vpc_id)),
             *("--ip", instance.private_ip_address),
             *("--mac-address", mac_address(instance.private_ip_address)),
-            *("--cap-add", "NET_ADMIN"),
+            # Without SYS_BOOT systemd cannot tell a restart from a power-off; it reaches no further than the container.
+            *("--cap-add", "NET_ADMIN", "--cap-add", "SYS_BOOT"),
+            # systemd's signal to power off; podman's default would halt.
+            *("--stop-signal", "SIGRTMIN+4"),
             *("--label", self._label),
             self._images.get(instance.image_id, self._base),
             "/sbin/init",
@@ -138,7 +144,7 @@ class Containers(NoMachines):
 
     def _halt(self, instance: Any) -> None:
         self._runs[instance.id] = self._runs.get(instance.id, 0) + 1
-        podman_cli.call("stop", "--time", "20", self._container(instance.id))
+        podman_cli.call("stop", "--time", "10", self._container(instance.id))
 
     def _remove(self, instance: Any) -> None:
         self._runs[instance.id] = self._runs.get(instance.id, 0) + 1
@@ -233,7 +239,12 @@ class Containers(NoMachines):
     # Everything
 
     def remove_all(self) -> None:
-        """Remove all containers, networks and images of this name, whoever made them."""
+        """Remove all containers, networks and images of this name, and make no more."""
+        with self._lock:
+            self._closed = True
+            self._sweep()
+
+    def _sweep(self) -> None:
         with self._lock:
             self._runs = dict.fromkeys(self._runs, -1)
             mine = ("--filter", f"label={self._label}", "--quiet")

@@ -87,7 +87,7 @@ def _load_latest_amis(self: Any) -> None:
         description=None,
         allowed_pattern=None,
         keyid=None,
-        last_modified_date=0,
+        last_modified_date=datetime.fromisoformat(_AL2023.day),
         version=1,
         data_type="text",
     )
@@ -132,9 +132,9 @@ def install(captured: Callable[[Any, Any, bool], None]) -> None:
     Args:
         captured: called with a new image, its instance, and whether the instance may be rebooted.
     """
-    AmiBackend._load_amis = _load_amis  # type: ignore[method-assign]
-    Ami.block_device_mappings = property(_block_device_mappings)  # type: ignore[assignment]
-    ParameterDict._load_latest_amis = _load_latest_amis  # type: ignore[method-assign]
+    AmiBackend._load_amis = _load_amis
+    Ami.block_device_mappings = property(_block_device_mappings)
+    ParameterDict._load_latest_amis = _load_latest_amis
     original = AmisResponse.create_image
 
     def create_image(self: Any) -> ActionResult:
@@ -151,4 +151,4 @@ def install(captured: Callable[[Any, Any, bool], None]) -> None:
         captured(image, instance, not self.params.get("NoReboot"))
         return result
 
-    AmisResponse.create_image = create_image  # type: ignore[method-assign]
+    AmisResponse.create_image = create_image

@@ -81,7 +81,11 @@ def _complete(backend: Any, instance: Any, params: dict[str, Any]) -> None:
     if not instance.security_groups:
         default = backend.get_security_group_from_name("default", vpc_id=instance.vpc_id)
         instance.security_groups = list(instance.nics[0].group_set) or [default]
-    for nic in instance.nics.values():
+    asked = {int(nic.get("DeviceIndex", 0)): nic for nic in params.get("NetworkInterfaces") or []}
+    for index, nic in instance.nics.items():
+        spec = asked.get(index, {})
+        if not spec.get("NetworkInterfaceId"):
+            nic.delete_on_termination = spec.get("DeleteOnTermination", True)
         nic.add_tags(tags.get("network-interface", {}))
     wanted = {row["DeviceName"]: row.get("Ebs", {}) for row in params["BlockDeviceMappings"]}
     for device, block in instance.block_device_mapping.items():
@@ -123,4 +127,4 @@ def install(launched: Launched) -> None:
             answered[key] = (asked, result.result)
         return result
 
-    InstanceResponse.run_instances = run_instances  # type: ignore[method-assign]
+    InstanceResponse.run_instances = run_instances

@@ -49,5 +49,5 @@ def install(default_vpc: str) -> None:
         if str(self.public_ip_auto_assign).lower() == "true":
             self.public_ip = self.private_ip_address
 
-    VPCBackend.create_default_vpc = create_default_vpc  # type: ignore[method-assign]
-    NetworkInterface.check_auto_public_ip = check_auto_public_ip  # type: ignore[method-assign]
+    VPCBackend.create_default_vpc = create_default_vpc
+    NetworkInterface.check_auto_public_ip = check_auto_public_ip

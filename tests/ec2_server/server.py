@@ -10,7 +10,7 @@ from pathlib import Path
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from tests.ec2_server import images, launch, network, placement, states, templates
+from tests.ec2_server import dependencies, images, launch, network, placement, states, templates
 from tests.ec2_server.containers import Containers
 from tests.ec2_server.gateway import Gateway
 from tests.ec2_server.machines import NoMachines
@@ -37,6 +37,7 @@ def serve(*, port: int, ready: Path | None, checkip: str, default_vpc: str, cont
     network.install(default_vpc)
     launch.install(machines.launched)
     states.install(machines)
+    dependencies.install()
     app = Gateway(DomainDispatcherApplication(create_backend_app), lock, checkip)
     server = make_server("127.0.0.1", port, app, threaded=True)
     server.daemon_threads = True  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from typing import Any
 
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.amis import AmiBackend
-from moto.ec2.models.instances import InstanceBackend
+from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
 from moto.ec2.models.vpcs import VPCBackend
 
 from tests.ec2_server.machines import NoMachines
@@ -31,11 +31,13 @@ def install(machines: NoMachines) -> None:
         return result
 
     def terminate_instances(self: Any, instance_ids: list[str]) -> Any:
-        before = {instance.id: instance.state for instance in self.get_multi_instances_by_id(instance_ids)}
-        # A second time is no error and changes nothing; moto would detach volumes that are gone.
-        result = terminate(self, instance_ids)
-        machines.terminated([instance for instance, _ in result if before[instance.id] != "terminated"])
-        return result
+        instances = self.get_multi_instances_by_id(instance_ids)
+        alive = [instance.id for instance in instances if instance.state != "terminated"]
+        # A second time is no error and changes nothing; moto would give another reason.
+        result = terminate(self, alive) if alive or not instance_ids else []
+        machines.terminated([instance for instance, _ in result])
+        gone = [(instance, InstanceState("terminated", 48)) for instance in instances if instance.id not in alive]
+        return result + gone
 
     def reboot_instances(self: Any, instance_ids: list[str]) -> Any:
         _refuse_terminated(self, instance_ids)
@@ -52,12 +54,16 @@ def install(machines: NoMachines) -> None:
         machines.vpc_deleted(vpc_id)
         return result
 
-    InstanceBackend.start_instances = start_instances  # type: ignore[method-assign]
-    InstanceBackend.stop_instances = stop_instances  # type: ignore[method-assign]
-    InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign]
-    InstanceBackend.reboot_instances = reboot_instances  # type: ignore[method-assign]
-    AmiBackend.deregister_image = deregister_image  # type: ignore[method-assign]
-    VPCBackend.delete_vpc = delete_vpc_too  # type: ignore[method-assign]
+    address, interfaces = Instance.private_ip_address, Instance.network_interfaces
+    # Both are free again, and may belong to another instance already.
+    Instance.private_ip_address = property(lambda self: address.fget(self) if self.state != "terminated" else None)
+    Instance.network_interfaces = property(lambda self: interfaces.fget(self) if self.state != "terminated" else [])
+    InstanceBackend.start_instances = start_instances
+    InstanceBackend.stop_instances = stop_instances
+    InstanceBackend.terminate_instances = terminate_instances
+    InstanceBackend.reboot_instances = reboot_instances
+    AmiBackend.deregister_image = deregister_image
+    VPCBackend.delete_vpc = delete_vpc_too
 
 
 def _refuse_terminated(backend: Any, instance_ids: list[str]) -> None:

@@ -61,8 +61,18 @@ def with_root(mappings: list[dict[str, Any]], image: Any) -> list[dict[str, Any]
 
 
 def install() -> None:
-    """Let a new version of a template start from another, as moto does not."""
-    original = LaunchTemplates.create_launch_template_version
+    """Let a new version of a template start from another, and keep the template's own tags out of its data."""
+    create, original = LaunchTemplates.create_launch_template, LaunchTemplates.create_launch_template_version
+
+    def create_launch_template(self: Any) -> ActionResult:
+        asked = copy.deepcopy(self.params.get("LaunchTemplateData", {}).get("TagSpecifications"))
+        result = create(self)
+        template = self.ec2_backend.get_launch_template_by_name(self._get_param("LaunchTemplateName"))
+        data = template.default_version().data
+        data.pop("TagSpecifications", None)
+        if asked:
+            data["TagSpecifications"] = asked
+        return result
 
     def create_launch_template_version(self: Any) -> ActionResult:
         data = self.params.setdefault("LaunchTemplateData", {})
@@ -80,4 +90,5 @@ def install() -> None:
             }
         return original(self)
 
-    LaunchTemplates.create_launch_template_version = create_launch_template_version  # type: ignore[method-assign]
+    LaunchTemplates.create_launch_template = create_launch_template
+    LaunchTemplates.create_launch_template_version = create_launch_template_version

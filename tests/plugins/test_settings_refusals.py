@@ -37,7 +37,18 @@ def play(*arguments, cwd=ROOT):
             ["train.yml", "-e", "precision=fp8"],
             "setting 'precision': value 'fp8' is not accepted; give one of auto, fp32, bf16",
         ),
-        (["train.yml"], "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2"),
+        (
+            ["train.yml"],
+            "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
+        ),
+        (
+            ["train.yml", "-e", "attach=nope"],
+            "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
+        ),
+        (
+            ["status.yml", "-e", "stop=m1"],
+            "setting 'stop': value 'm1' is not accepted; give the name of a run that goes on; the cluster has no nodes",
+        ),
     ],
 )
 def test_a_refusal_is_the_last_line_and_there_is_one_of_it(arguments, line):
@@ -52,6 +63,6 @@ def test_data_is_looked_for_where_the_user_is(tmp_path):
     code, lines = play(str(ROOT / "train.yml"), "-e", "task=mrpc", "-e", "data_dir=rows", cwd=tmp_path)
     assert code != 0
     # The folder is found; what is missing is the cluster.
-    assert lines[-1] == "icefield: the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2"
+    assert lines[-1].startswith("icefield: the cluster has no nodes; run: ")
     code, lines = play(str(ROOT / "train.yml"), "-e", "task=mrpc", "-e", "data_dir=gone", cwd=tmp_path)
     assert f"({tmp_path}/gone is not there)" in lines[-2] + lines[-1]
