@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DEFAULT_CLUSTER = "icefield"
-INVENTORIES = {"onprem": "inventory/onprem.yml"}
+INVENTORIES = {"onprem": "inventory/onprem.yml", "aws": "inventory/aws_ec2.yml"}
 
 
 def playbook(name: str, *settings: str, backend: str = "local", cluster: str = DEFAULT_CLUSTER) -> str:
