@@ -34,6 +34,8 @@ class ActionModule(ControllerAction):
         """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
         known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
         faults = settings_check.unknown_names(load_extra_vars(self._loader), known)
+        if fault := task_vars.get("icefield_inventory_fault"):
+            faults.append(str(fault))
         values: dict[str, Any] = {}
         if not faults:
             values, faults = self._convert(known, task_vars)
