@@ -7,8 +7,8 @@ name: icefield_ec2
 short_description: The EC2 instances of one cluster, in the groups that every backend yields
 description:
   - Asks EC2 once for the living instances that carry the tag C(icefield:cluster) of the cluster.
-  - Cluster, region, profile and endpoint come from the settings (C(group_vars/all) beside the inventory, or C(-e)), so that
-    they stand in one place. C(amazon.aws.aws_ec2) sees neither.
+  - Cluster, region, profile and endpoint come from the settings (C(group_vars/all) beside the inventory, or C(-e)), so
+    that they stand in one place. C(amazon.aws.aws_ec2) sees neither.
 options:
   plugin:
     description: Name of this plugin.

@@ -203,7 +203,9 @@ def _faults(
     if kept and result["launch"] and settings["aws_instance_type"] != kept[0]["type"]:
         allowed = [settings["aws_instance_type"], *settings["aws_fallback_types"]]
         if kept[0]["type"] not in allowed:
-            yield refusal("aws_instance_type", settings["aws_instance_type"], f"{kept[0]['type']}, which the nodes have")
+            yield refusal(
+                "aws_instance_type", settings["aws_instance_type"], f"{kept[0]['type']}, which the nodes have"
+            )
     limit = settings["max_cost_usd"]
     if limit and result["usd_total"] is None:
         yield refusal("max_cost_usd", f"{limit:g}", "types whose price is known (roles/nodes_aws/vars/types.yml), or 0")

@@ -178,7 +178,9 @@ class Launcher:
                 return nodes
             if ended or time.monotonic() > deadline:
                 node = (ended or late)[0]
-                raise TimeoutError(f"{node['name']} ({node['id']}) is {node['state']}: {node['reason'] or 'no reason told'}")
+                raise TimeoutError(
+                    f"{node['name']} ({node['id']}) is {node['state']}: {node['reason'] or 'no reason told'}"
+                )
             time.sleep(5)
 
 

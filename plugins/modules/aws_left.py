@@ -39,9 +39,7 @@ except ImportError:  # AnsibleAWSModule says so.
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleAWSModule(
-        argument_spec={"cluster": {"type": "str", "required": True}}, supports_check_mode=True
-    )
+    module = AnsibleAWSModule(argument_spec={"cluster": {"type": "str", "required": True}}, supports_check_mode=True)
     ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
     cluster = module.params["cluster"]
     try:
@@ -56,9 +54,9 @@ def main() -> None:
         module.fail_json(msg=aws_errors.explain(error))
     alive = {item["InstanceId"] for group in found for item in group["Instances"]}
     gone = ("instance", "network-interface", "spot-instances-request")
-    left = {
-        f"{tag['ResourceType']} {tag['ResourceId']}" for tag in tags if tag["ResourceType"] not in gone
-    } | {f"instance {name}" for name in alive}
+    left = {f"{tag['ResourceType']} {tag['ResourceId']}" for tag in tags if tag["ResourceType"] not in gone} | {
+        f"instance {name}" for name in alive
+    }
     module.exit_json(changed=False, left=sorted(left))
 
 

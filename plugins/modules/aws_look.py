@@ -149,9 +149,9 @@ class Looker:
             }
         vpc = {"id": (own + default)[0]["VpcId"], "kind": "own" if own else "default"}
         mine = self.mine if own else [{"Name": "default-for-az", "Values": ["true"]}]
-        found = self.ec2.describe_subnets(
-            aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine]
-        )["Subnets"]
+        found = self.ec2.describe_subnets(aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine])[
+            "Subnets"
+        ]
         return {
             "vpc": vpc,
             "subnets": sorted((_subnet(item) for item in found), key=lambda item: item["zone"]),
@@ -278,7 +278,9 @@ def main() -> None:
         code = aws_errors.code_of(error)
         if code.startswith("InvalidSubnet"):
             value = module.params["subnet_id"]
-            module.fail_json(msg=f"setting 'aws_subnet_id': value '{value}' is not accepted; give a subnet of this region")
+            module.fail_json(
+                msg=f"setting 'aws_subnet_id': value '{value}' is not accepted; give a subnet of this region"
+            )
         if code.startswith("InvalidAMI"):
             value = module.params["ami"]
             module.fail_json(msg=f"setting 'aws_ami': value '{value}' is not accepted; give an image of this region")
