@@ -37,26 +37,39 @@ except ImportError:  # AnsibleAWSModule says so.
     pass
 
 
+# Kind, call, list in its answer, id in an item. Not DescribeTags: it may name what is gone for a while.
+KINDS = (
+    ("launch-template", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
+    ("placement-group", "describe_placement_groups", "PlacementGroups", "GroupName"),
+    ("key-pair", "describe_key_pairs", "KeyPairs", "KeyName"),
+    ("security-group", "describe_security_groups", "SecurityGroups", "GroupId"),
+    ("network-interface", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    ("volume", "describe_volumes", "Volumes", "VolumeId"),
+    ("image", "describe_images", "Images", "ImageId"),
+    ("snapshot", "describe_snapshots", "Snapshots", "SnapshotId"),
+    ("vpc", "describe_vpcs", "Vpcs", "VpcId"),
+    ("subnet", "describe_subnets", "Subnets", "SubnetId"),
+    ("internet-gateway", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
+    ("route-table", "describe_route_tables", "RouteTables", "RouteTableId"),
+)
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleAWSModule(argument_spec={"cluster": {"type": "str", "required": True}}, supports_check_mode=True)
     ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
-    cluster = module.params["cluster"]
+    mine = {"Name": f"tag:{aws_instances.CLUSTER_TAG}", "Values": [module.params["cluster"]]}
+    states = {"Name": "instance-state-name", "Values": [*aws_instances.LIVE, "shutting-down"]}
+    left = []
     try:
-        tags = ec2.describe_tags(
-            aws_retry=True,
-            Filters=[{"Name": "key", "Values": [aws_instances.CLUSTER_TAG]}, {"Name": "value", "Values": [cluster]}],
-        )["Tags"]
-        states = {"Name": "instance-state-name", "Values": [*aws_instances.LIVE, "shutting-down"]}
-        mine = {"Name": f"tag:{aws_instances.CLUSTER_TAG}", "Values": [cluster]}
         found = ec2.describe_instances(aws_retry=True, Filters=[mine, states])["Reservations"]
+        left += [f"instance {item['InstanceId']}" for group in found for item in group["Instances"]]
+        for kind, call, answer, name in KINDS:
+            own = {"Owners": ["self"]} if kind == "image" else {"OwnerIds": ["self"]} if kind == "snapshot" else {}
+            items = getattr(ec2, call)(aws_retry=True, Filters=[mine], **own)[answer]
+            left += [f"{kind} {item[name]}" for item in items]
     except (BotoCoreError, ClientError) as error:
         module.fail_json(msg=aws_errors.explain(error))
-    alive = {item["InstanceId"] for group in found for item in group["Instances"]}
-    gone = ("instance", "network-interface", "spot-instances-request")
-    left = {f"{tag['ResourceType']} {tag['ResourceId']}" for tag in tags if tag["ResourceType"] not in gone} | {
-        f"instance {name}" for name in alive
-    }
     module.exit_json(changed=False, left=sorted(left))
 
 
