@@ -20,6 +20,7 @@ class ActionModule(ControllerAction):
         "settings": {"type": "dict", "required": True},
         "ssh_cidr": {"type": "str", "required": True},
         "wanted": {"type": "int", "required": True},
+        "builder": {"type": "bool", "default": False},
         "types": {"type": "path", "required": True},
         "public_key": {"type": "path", "required": True},
     }
@@ -31,7 +32,8 @@ class ActionModule(ControllerAction):
         # Only what makes the key: its comment does not matter.
         print_ = hashlib.sha256(key.read_text().split()[1].encode()).hexdigest()[:16] if key.exists() else ""
         settings = {**args["settings"], "ssh_cidr": args["ssh_cidr"]}
-        plan = aws_plan.plan(args["look"], settings, args["wanted"], table["nodes_aws_families"], print_)
+        wanted = None if args["builder"] else args["wanted"]
+        plan = aws_plan.plan(args["look"], settings, wanted, table["nodes_aws_families"], print_)
         if plan["faults"]:
             raise ValueError("\n".join(plan["faults"]))
         price = f"(prices of {table['nodes_aws_types_region']}, {table['nodes_aws_types_date']}; spot costs less)"

@@ -43,9 +43,10 @@ class InventoryModule(BaseInventoryPlugin):
         """Fill the inventory."""
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
-        for group in ("backend_aws", "cluster", "head", "workers"):
+        for group in ("backend_aws", "cluster", "head", "workers", "backend_aws_builder"):
             inventory.add_group(group)
         inventory.add_child("backend_aws", "cluster")
+        inventory.add_child("backend_aws", "backend_aws_builder")
         inventory.add_child("cluster", "head")
         inventory.add_child("cluster", "workers")
         try:
@@ -56,8 +57,7 @@ class InventoryModule(BaseInventoryPlugin):
             inventory.groups["all"].set_variable("icefield_inventory_fault", str(fault))
             return
         for host in hosts:
-            group = "builder" if host["builder"] else "head" if host["number"] == 1 else "workers"
-            inventory.add_group(group)
+            group = "backend_aws_builder" if host["builder"] else "head" if host["number"] == 1 else "workers"
             inventory.add_host(host["name"], group=group)
             for name, value in host["vars"].items():
                 inventory.set_variable(host["name"], name, value)

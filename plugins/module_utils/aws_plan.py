@@ -16,14 +16,18 @@ OWN_ZONES = 2
 
 
 def plan(
-    look: Mapping[str, Any], settings: Mapping[str, Any], wanted: int, families: Mapping[str, Any], key_print: str
+    look: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    wanted: int | None,
+    families: Mapping[str, Any],
+    key_print: str,
 ) -> dict[str, Any]:
     """Return the plan, which is carried out as it stands.
 
     Args:
         look: what ``aws_look`` found.
         settings: the user's settings, converted; ``ssh_cidr`` beside them is the network that ssh is let in from.
-        wanted: number of nodes.
+        wanted: number of nodes; None: the nodes stay as they are, and a builder is launched beside them.
         families: ``nodes_aws_families``.
         key_print: fingerprint of the cluster's public key here, '' where there is none yet.
 
@@ -33,12 +37,15 @@ def plan(
         resources), ``subnets`` (of a VPC to be made), ``rules``, ``template``, ``usd_hour`` and ``usd_total`` (dollars for
         all nodes, None where a price is unknown), ``lines`` (the plan in words).
     """
-    nodes = [node for node in look["nodes"] if node["role"] == "node"]
-    kept = [node for node in nodes if node["number"] <= wanted]
+    builder = wanted is None
+    nodes = [node for node in look["nodes"] if (node["role"] == "builder") == builder]
+    wanted = 1 if wanted is None else wanted
+    kept = [node for node in nodes if builder or node["number"] <= wanted]
     have = {node["number"] for node in kept}
+    names = [("builder", 0)] if builder else [(str(number), number) for number in range(1, wanted + 1)]
     launch = [
-        {"name": f"{settings['cluster_name']}-{number}", "number": number}
-        for number in range(1, wanted + 1)
+        {"name": f"{settings['cluster_name']}-{name}", "number": number}
+        for name, number in names
         if number not in have
     ]
     candidates = _candidates(look, settings, kept, families)
@@ -47,7 +54,7 @@ def plan(
         "wanted": wanted,
         "launch": launch,
         "start": [node for node in kept if node["state"] in ("stopped", "stopping")],
-        "remove": [node for node in nodes if node["number"] > wanted],
+        "remove": [node for node in nodes if node not in kept],
         "candidates": candidates,
         "subnets": own_subnets(look, settings),
         "rules": wanted_rules(look, settings),
@@ -251,7 +258,7 @@ def _words(
         if result[word]:
             yield f"{word:7} {', '.join(node['name'] for node in result[word])}"
     if not (result["make"] or result["launch"] or result["start"] or result["remove"]):
-        yield f"nothing to do: {len(nodes)} nodes are there"
+        yield f"nothing to do: {result['wanted']} nodes are there"
     if result["usd_hour"] is None:
         yield "cost    unknown: the table has no price of this type"
     else:
