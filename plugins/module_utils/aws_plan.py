@@ -44,9 +44,7 @@ def plan(
     have = {node["number"] for node in kept}
     names = [("builder", 0)] if builder else [(str(number), number) for number in range(1, wanted + 1)]
     launch = [
-        {"name": f"{settings['cluster_name']}-{name}", "number": number}
-        for name, number in names
-        if number not in have
+        {"name": f"{settings['cluster_name']}-{name}", "number": number} for name, number in names if number not in have
     ]
     candidates = _candidates(look, settings, kept, families)
     template = template_of(look, settings)
