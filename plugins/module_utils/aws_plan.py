@@ -34,8 +34,8 @@ def plan(
     Returns:
         ``faults`` and ``warnings`` (lines), ``launch`` (name and number of new nodes), ``start`` and ``remove``
         (instances), ``candidates`` (type, zone, market, placement; in the order to try), ``make`` (names of missing
-        resources), ``subnets`` (of a VPC to be made), ``rules``, ``template``, ``usd_hour`` and ``usd_total`` (dollars for
-        all nodes, None where a price is unknown), ``lines`` (the plan in words).
+        resources), ``subnets`` (of a VPC to be made), ``rules``, ``template``, ``usd_hour`` and ``usd_total`` (dollars
+        for all nodes, None where a price is unknown), ``lines`` (the plan in words).
     """
     builder = wanted is None
     nodes = [node for node in look["nodes"] if (node["role"] == "builder") == builder]

@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: aws_launch
 short_description: Launch instances, all of one type in one zone of one market
 description:
-  - Tries the candidates in order. Where one has no room for all nodes, what it gave is ended again and the next is tried.
-  - The client token of each call is made of the node's name and its one-time host key, so that a repeated call makes nothing.
+  - Tries the candidates in order. Where one has no room for all nodes, what it gave is ended and the next is tried.
+  - The client token of a call is made of the node's name and its one-time host key, so that a repeated call makes nothing.
   - Waits until the instances run and have addresses. Their one-time host keys stay in the cluster's state.
 options:
   cluster:
@@ -71,9 +71,10 @@ nodes:
   type: list
 """
 
+import contextlib
 import hashlib
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,9 @@ try:
 except ImportError:
     from plugins.module_utils import aws_errors, aws_instances, aws_keys, deadman
 
-try:
+# Where botocore is missing, AnsibleAWSModule says so.
+with contextlib.suppress(ImportError):
     from botocore.exceptions import BotoCoreError, ClientError
-except ImportError:  # AnsibleAWSModule says so.
-    pass
 
 COMMANDS = [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", deadman.TIMER]]
 
@@ -125,7 +125,7 @@ class Launcher:
 
     def run(self, node: dict[str, Any], candidate: dict[str, Any]) -> str:
         """Launch one node; return the instance's id."""
-        files = deadman.units(datetime.now(timezone.utc), self.p["hours"])
+        files = deadman.units(datetime.now(UTC), self.p["hours"])
         user_data, public = aws_keys.one_time(self.state, node["name"], files, COMMANDS)
         tags = {
             "Name": node["name"],

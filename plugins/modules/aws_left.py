@@ -23,6 +23,8 @@ left:
   type: list
 """
 
+import contextlib
+
 from ansible_collections.amazon.aws.plugins.module_utils.modules import AnsibleAWSModule
 from ansible_collections.amazon.aws.plugins.module_utils.retries import AWSRetry
 
@@ -31,10 +33,9 @@ try:
 except ImportError:
     from plugins.module_utils import aws_errors, aws_instances
 
-try:
+# Where botocore is missing, AnsibleAWSModule says so.
+with contextlib.suppress(ImportError):
     from botocore.exceptions import BotoCoreError, ClientError
-except ImportError:  # AnsibleAWSModule says so.
-    pass
 
 
 # Kind, call, list in its answer, id in an item. Not DescribeTags: it may name what is gone for a while.

@@ -81,6 +81,7 @@ baked:
   type: list
 """
 
+import contextlib
 from typing import Any
 
 from ansible_collections.amazon.aws.plugins.module_utils.modules import AnsibleAWSModule
@@ -91,10 +92,9 @@ try:
 except ImportError:
     from plugins.module_utils import aws_errors, aws_instances
 
-try:
+# Where botocore is missing, AnsibleAWSModule says so.
+with contextlib.suppress(ImportError):
     from botocore.exceptions import BotoCoreError, ClientError
-except ImportError:  # AnsibleAWSModule says so.
-    pass
 
 # Publishers' account numbers: https://wiki.debian.org/Cloud/AmazonEC2Image, https://ubuntu.com/server/docs (Find images).
 OFFICIAL = {
