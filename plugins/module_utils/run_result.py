@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from plugins.module_utils.commands import playbook
 from plugins.module_utils.run_folder import read_json
 from plugins.module_utils.run_progress import duration
 
@@ -58,15 +59,22 @@ def result_table(run_dir: Path) -> list[str]:
     return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
 
 
-def status_table(nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[str]:
+def status_table(
+    nodes: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]],
+    stopped: Sequence[Mapping[str, Any]] = (),
+    options: Mapping[str, Any] | None = None,
+) -> list[str]:
     """Return a line for each node, then one for each run that any of them knows.
 
     Args:
         nodes: ``name`` and ``address`` of each node, the head first.
         answers: what each answered to ``run_query``, in the same order; {} from a node that did not answer.
+        stopped: ``name`` and ``address`` of nodes that exist and do not run.
+        options: ``cluster`` and ``inventory`` for the commands that are told.
     """
-    if not nodes:
-        return ["the cluster has no nodes; make some: ansible-playbook provision.yml -e nodes=2"]
+    if not nodes and not stopped:
+        return [f"the cluster has no nodes; make some: {playbook('provision', 'nodes=2', **(options or {}))}"]
     lines = []
     runs: dict[str, Mapping[str, Any]] = {}
     for node, answer in zip(nodes, answers, strict=True):
@@ -74,7 +82,12 @@ def status_table(nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[s
         for run in answer.get("runs", []):
             # The head's word first: it knows why a run ended.
             runs.setdefault(run["run_id"], run)
-    return [*lines, *(_run_line(runs[name]) for name in sorted(runs))]
+    lines += [f"{node['name']}  {node['address']}  does not run" for node in stopped]
+    lines += [_run_line(runs[name]) for name in sorted(runs)]
+    if stopped:
+        back = playbook("provision", f"nodes={len(nodes) + len(stopped)}", **(options or {}))
+        lines.append(f"bring back what does not run: {back}")
+    return lines
 
 
 def _node_state(answer: Mapping[str, Any]) -> str:

@@ -54,3 +54,12 @@ def test_the_state_of_nodes_and_runs():
         "run old: failed: c-2 rank 1: why",
     ]
     assert "provision.yml" in run_result.status_table([], [])[0]
+
+
+def test_nodes_that_do_not_run_stand_in_the_table():
+    nodes, stopped = [{"name": "c-2", "address": "10.0.0.2"}], [{"name": "c-1", "address": "10.0.0.1"}]
+    assert run_result.status_table(nodes, [{}], stopped, {"cluster": "c", "inventory": []}) == [
+        "c-2  10.0.0.2  out of reach",
+        "c-1  10.0.0.1  does not run",
+        "bring back what does not run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=c",
+    ]
