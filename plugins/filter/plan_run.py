@@ -43,7 +43,13 @@ def plan_run(
 
 
 def train_config(
-    job: Mapping[str, Any], settings: Mapping[str, Any], defaults: Mapping[str, Any], home: str
+    job: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    home: str,
+    *,
+    nodes: int,
+    commands: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
@@ -57,7 +63,7 @@ def train_config(
         "run_id": job["run_id"],
         "run_dir": f"{home}/runs/{job['run_id']}",
         "git_commit": job["git_commit"],
-        "command": run_plan.repeat_command(settings, defaults),
+        "command": run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands),
     }
 
 
