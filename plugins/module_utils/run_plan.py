@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from icefield_train.plan import Node, Plan
+from icefield_train.rules import refusal
 from plugins.module_utils import commands, run_job
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # What train.yml takes beside the settings of the training itself.
 _LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+# What a rank takes to train a small model; a node's first rank is let through whatever it has.
+RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
 
 
@@ -29,6 +32,18 @@ def cores_of_ranks(node: Mapping[str, Any], nproc_per_node: int) -> list[list[in
         return [[] for _ in range(nproc_per_node)]
     size = len(cores) // nproc_per_node
     return [cores[rank * size : (rank + 1) * size] for rank in range(nproc_per_node)]
+
+
+def ranks_fault(nproc_per_node: int, nodes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the line that refuses more ranks than the memory of the smallest node carries, or ""."""
+    smallest = min(nodes, key=lambda node: float(node["tuning"]["memory_bytes"]))
+    memory = int(smallest["tuning"]["memory_bytes"])
+    most = max(1, memory // RANK_MEMORY)
+    if nproc_per_node <= most:
+        return ""
+    each = f"{RANK_MEMORY / (1 << 30):g} GiB of memory"
+    words = f"at most {most}: each process takes {each}, and {smallest['name']} has {memory / (1 << 30):.1f} GiB"
+    return refusal("nproc_per_node", nproc_per_node, words)
 
 
 def make_plan(

@@ -52,6 +52,19 @@ def test_a_node_whose_address_is_on_no_interface_is_named():
         make([node("a", "10.0.0.1", interface="")])
 
 
+def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s_name():
+    nodes = [node("a", "10.0.0.1", memory_bytes=8 << 30), node("b", "10.0.0.2", memory_bytes=3 << 30)]
+    assert run_plan.ranks_fault(1000, nodes) == (
+        "setting 'nproc_per_node': value '1000' is not accepted; give at most 3: each process takes 1 GiB of memory, "
+        "and b has 3.0 GiB"
+    )
+    assert run_plan.ranks_fault(3, nodes) == ""
+    # Inputs of a role are looked at before its first task has asked a node.
+    assert filters.refuse_ranks("1000", nodes, [{}, {"tuning": {}}]) == ""
+    assert "give at most 3" in filters.refuse_ranks("1000", nodes, [{}, {"tuning": {"memory_bytes": 3 << 30}}])
+    assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
+
+
 def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_defaults():
     defaults = {
         "task": "paraphrase",
