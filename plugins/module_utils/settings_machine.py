@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from icefield_train.rules import refusal
+from icefield_train.rules import refusal, user_path
 from plugins.module_utils import commands, local_net, podman
 
 GIB = 1 << 30
@@ -61,13 +61,21 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
         there = ", ".join(sorted(path.stem for path in stacks.glob("*.txt"))) or "none is there"
         yield refusal("stack", values["stack"], f"one of {there}")
     folder = values.get("data_dir", "")
-    if folder and not (cwd / Path(folder).expanduser()).is_dir():
-        where = (cwd / Path(folder).expanduser()).resolve()
-        yield refusal(
-            "data_dir", folder, f"a folder on this machine ({where} is {'a file' if where.exists() else 'not there'})"
-        )
+    yield from _folder_faults("data_dir", folder, cwd)
     if values.get("task") == "mrpc" and folder == "":
         yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
+
+
+def _folder_faults(name: str, folder: str, cwd: Path) -> Iterator[str]:
+    words = "a folder on this machine"
+    try:
+        where = cwd / user_path(name, folder, words)
+    except ValueError as error:
+        yield str(error)
+        return
+    if folder and not where.is_dir():
+        there = "a file" if where.exists() else "not there"
+        yield refusal(name, folder, f"{words} ({where.resolve()} is {there})")
 
 
 def _certificate_fault(path: Path) -> str:
@@ -93,7 +101,11 @@ def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: M
             yield refusal(
                 "local_subnet", values["local_subnet"], f"a network with room for {nodes} nodes, such as a /24"
             )
-    yield from _memory_faults(values["local_memory"], nodes, machine.memory)
+    memory_faults = list(_memory_faults(values["local_memory"], nodes, machine.memory))
+    yield from memory_faults
+    if memory_faults:
+        # Fewer nodes are asked for already.
+        return
     new = max(0, nodes - existing)
     needed = new * NODE_DISK + (IMAGE_DISK if new and not machine.have_image else 0)
     if needed > machine.disk_free:

@@ -265,3 +265,14 @@ def test_a_wrong_command_line_is_refused_in_one_line(arguments: list[str], line:
         [sys.executable, "-m", "icefield_train", *arguments], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "why"), [("~nosuchuser/x", "could not determine home directory"), ("x" * 300, "file name too long")]
+)
+def test_a_path_that_cannot_be_is_refused_by_the_setting_s_name(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], model: str, why: str
+) -> None:
+    line = _refused(places, capsys, model=model)
+    assert line.startswith(f"setting 'model': value '{model}' is not accepted; give all-MiniLM-L6-v2, a folder")
+    assert line.endswith(f"({why})")
