@@ -8,7 +8,7 @@ from typing import Any
 
 from plugins.module_utils.commands import playbook
 from plugins.module_utils.run_folder import read_json
-from plugins.module_utils.run_progress import duration
+from plugins.module_utils.run_progress import counted, duration
 
 
 def outcome(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -40,11 +40,11 @@ def result_table(run_dir: Path) -> list[str]:
             f"{metrics.get('train_rows')} training rows, {metrics.get('dev_rows')} dev rows",
         ),
         ("model", config.get("model_name", ""), ""),
-        ("nodes", str(metrics.get("nodes")), f"{metrics.get('world_size')} ranks"),
+        ("nodes", str(metrics.get("nodes")), counted(metrics.get("world_size"), "rank")),
         (
             "steps",
             str(metrics.get("steps")),
-            f"{metrics.get('epochs')} epochs, global batch {metrics.get('global_batch_size')}",
+            f"{counted(metrics.get('epochs'), 'epoch')}, global batch {metrics.get('global_batch_size')}",
         ),
         ("precision", str(metrics.get("precision")), f"seed {metrics.get('seed')}"),
         (

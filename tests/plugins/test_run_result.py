@@ -38,6 +38,11 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "(majority class 0.8120)" in table
     assert "3668 training rows, 408 dev rows" in table
     assert "seed 42" in table
+    assert "3 epochs, global batch 32" in table
+    (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "epochs": 1, "world_size": 1}))
+    table = "\n".join(run_result.result_table(tmp_path))
+    assert "1 epoch, global" in table
+    assert "1 rank\n" in table
 
 
 def test_the_state_of_nodes_and_runs():
