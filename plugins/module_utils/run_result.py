@@ -80,7 +80,9 @@ def status_table(
     for node, answer in zip(nodes, answers, strict=True):
         lines.append(f"{node['name']}  {node['address']}  {_node_state(answer)}")
         for run in answer.get("runs", []):
-            # The head's word first: it knows why a run ended.
+            # The head's word first: it knows why a run ended, unless it was lost itself.
+            if runs.get(run["run_id"], run)["state"] == "lost":
+                runs[run["run_id"]] = run
             runs.setdefault(run["run_id"], run)
     lines += [f"{node['name']}  {node['address']}  does not run" for node in stopped]
     lines += [_run_line(runs[name]) for name in sorted(runs)]

@@ -68,3 +68,10 @@ def test_nodes_that_do_not_run_stand_in_the_table():
         "c-1  10.0.0.1  does not run",
         "bring back what does not run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=c",
     ]
+
+
+def test_a_worker_tells_how_a_run_ended_that_the_head_was_lost_in():
+    nodes = [{"name": name, "address": "a"} for name in ("c-1", "c-2", "c-3")]
+    ended = [{"run_id": "r", "state": state, "line": state} for state in ("lost", "failed", "lost")]
+    answers = [{"tuning": {}, "active": "", "runs": [run]} for run in ended]
+    assert run_result.status_table(nodes, answers)[-1] == "run r: failed: failed"
