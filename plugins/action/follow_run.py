@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
@@ -17,6 +21,8 @@ from plugins.module_utils.run_progress import Progress, parse_events
 EVERY = {True: 1.0, False: 2.0}
 # Seconds of failed looks after which a node counts as lost. Without the head there are no results, so it gets longer.
 PATIENCE = {True: 12.0, False: 5.0}
+# The same where another node has told that the run is over: what is not heard then is what has ended it.
+SILENT_AT_THE_END = 4.0
 _SEPARATOR = "\x1e"
 
 
@@ -42,12 +48,21 @@ class ActionModule(ActionBase):
 
     def _follow(self, run_dir: str, screen: Screen | None, name: str) -> dict[str, Any]:
         offset, idle, answered = 0, 0, time.monotonic()
+        over = Path(constants.DEFAULT_LOCAL_TMP) / f"icefield-over-{Path(run_dir).name}"
+        look: Look | None = None
         while True:
-            answer = self._look(run_dir, offset)
+            look = look or Look(self._look, run_dir, offset)
+            look.join(EVERY[screen is not None])
+            # A look at a node that is gone may itself take seconds, so the last good one counts.
+            silent = time.monotonic() - answered
+            if look.is_alive():
+                if silent > SILENT_AT_THE_END and over.exists():
+                    return _lost(name)
+                continue
+            answer, look = look.answer, None
             if answer is None:
-                # A look at a node that is gone may itself take seconds, so the last good one counts.
-                if time.monotonic() - answered > PATIENCE[screen is not None]:
-                    return {"state": "lost", "line": f"{name}: the controller cannot reach the node any more"}
+                if silent > (SILENT_AT_THE_END if over.exists() else PATIENCE[screen is not None]):
+                    return _lost(name)
             else:
                 answered = time.monotonic()
                 text, state, outcome = answer
@@ -56,6 +71,7 @@ class ActionModule(ActionBase):
                 if screen is not None:
                     screen.show(events)
                 if outcome:
+                    over.touch()
                     found: dict[str, Any] = json.loads(outcome)
                     if screen is not None:
                         screen.close(found.get("line", ""))
@@ -67,7 +83,7 @@ class ActionModule(ActionBase):
                     return {"state": "failed", "line": line}
             time.sleep(EVERY[screen is not None])
 
-    def _look(self, run_dir: str, offset: int) -> tuple[str, str, str] | None:
+    def _look(self, run_dir: str, offset: int) -> Answer | None:
         """Return new events, busy or idle, and the result; None where the node does not answer."""
         folder = shlex.quote(run_dir)
         command = (
@@ -85,6 +101,27 @@ class ActionModule(ActionBase):
         if len(parts) != 4:
             return None
         return parts[0], parts[1].strip(), parts[2].strip()
+
+
+def _lost(name: str) -> dict[str, Any]:
+    return {"state": "lost", "line": f"{name}: the controller cannot reach the node any more"}
+
+
+Answer = tuple[str, str, str]
+
+
+class Look(threading.Thread):
+    """A look at a node, which may hang for as long as ssh takes to find out that the node is gone."""
+
+    def __init__(self, look: Callable[[str, int], Answer | None], run_dir: str, offset: int) -> None:
+        super().__init__(daemon=True)
+        self._look, self._run_dir, self._offset = look, run_dir, offset
+        self.answer: Answer | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Look; keep what came of it."""
+        self.answer = self._look(self._run_dir, self._offset)
 
 
 class Screen:

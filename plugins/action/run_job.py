@@ -32,9 +32,10 @@ class ActionModule(ControllerAction):
             there = f"{args['runs_dir']}/{run_id} is there already, and a run is not run again"
             raise ValueError(refusal("run_id", run_id, f"a new one, for {there}"))
         package = root / "training"
+        called_from = Path(os.environ.get("PWD", "."))
         found = run_job.run_check(
             settings,
-            called_from=Path(os.environ.get("PWD", ".")),
+            called_from=called_from,
             cache=Path(args["cache_dir"]),
             wheelhouse=Path(args["wheelhouse_dir"]),
             world_size=args["node_count"] * int(settings["nproc_per_node"]),
@@ -48,5 +49,6 @@ class ActionModule(ControllerAction):
             "data": found["data"],
             "model": found["model"],
             "steps": found["steps"],
+            "sources": run_job.absolute_sources(settings, called_from),
         }
         return {"job": job}

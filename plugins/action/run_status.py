@@ -14,8 +14,10 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar[dict[str, Any]] = {
         "nodes": {"type": "list", "elements": "dict", "required": True},
         "answers": {"type": "list", "elements": "dict", "required": True},
+        "stopped": {"type": "list", "elements": "dict", "default": []},
+        "commands": {"type": "dict", "default": {}},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``icefield_summary``."""
-        return {"icefield_summary": status_table(args["nodes"], args["answers"])}
+        return {"icefield_summary": status_table(args["nodes"], args["answers"], args["stopped"], args["commands"])}

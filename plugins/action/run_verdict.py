@@ -17,10 +17,13 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar[dict[str, Any]] = {
         "run_dir": {"type": "path", "required": True},
         "results": {"type": "list", "elements": "dict", "required": True},
+        "would": {"type": "str", "default": ""},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``icefield_summary`` (lines for the end of the playbook's output), or fail."""
+        if self._task.check_mode:
+            return {"icefield_summary": [args["would"]]}
         run_dir = Path(args["run_dir"])
         ended = outcome(args["results"])
         run_dir.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import yaml
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import settings_check, settings_machine
+from plugins.module_utils import commands, podman, settings_check, settings_machine
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -30,8 +31,11 @@ class ActionModule(ControllerAction):
         "heads": {"type": "int", "default": 1},
     }
 
+    _stopped: list[dict[str, str]]
+
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
+        self._stopped = []
         known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
         faults = settings_check.unknown_names(load_extra_vars(self._loader), known)
         if fault := task_vars.get("icefield_inventory_fault"):
@@ -43,7 +47,11 @@ class ActionModule(ControllerAction):
             faults = list(self._compare(values, args, task_vars))
         if faults:
             raise ValueError("\n".join(faults))
-        return {"settings": values, "defaults": {name: setting.default for name, setting in known.items()}}
+        return {
+            "settings": values,
+            "defaults": {name: setting.default for name, setting in known.items()},
+            "stopped": self._stopped,
+        }
 
     def _convert(
         self, known: Mapping[str, settings_check.Setting], variables: Mapping[str, Any]
@@ -74,18 +82,22 @@ class ActionModule(ControllerAction):
         wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         backend = str(self._templar.template(variables["icefield_backend"]))
+        if backend == "local" and args["playbook"] in ("train", "status"):
+            self._stopped = stopped_nodes(values["cluster_name"])
         cluster = settings_machine.Cluster(
             backend=backend,
             nodes=len(args["nodes"]),
             name=values["cluster_name"],
             heads=args["heads"],
             addresses={node["name"]: node["address"] for node in args["nodes"]},
+            stopped=[node["name"] for node in self._stopped],
+            inventory=commands.shown_inventory(variables.get("ansible_inventory_sources"), root),
         )
         nodes = values.get("nodes")
         stop = values["stop"] if args["playbook"] == "status" else ""
-        yield from settings_machine.check_cluster(
-            args["playbook"], None if values["attach"] else nodes, cluster, stop=stop
-        )
+        attach = values["attach"] if args["playbook"] == "train" else ""
+        wanted_nodes = None if attach else nodes
+        yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes
             yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine())
@@ -106,9 +118,19 @@ def machine() -> settings_machine.Machine:
     )
 
 
+def stopped_nodes(cluster: str) -> list[dict[str, str]]:
+    """Return name and address of each node of the cluster on this machine that does not run."""
+    listed = _podman("ps", "--all", "--filter", f"label=icefield.cluster={cluster}", "--format", "json")
+    return podman.stopped_nodes(json.loads(listed or "[]") or [])
+
+
 def _have_image() -> bool:
-    command = ["podman", "images", "--quiet", "--filter", "label=icefield.kind=node-image"]
+    return bool(_podman("images", "--quiet", "--filter", "label=icefield.kind=node-image").strip())
+
+
+def _podman(*arguments: str) -> str:
+    """Return what podman prints; nothing where it is not installed, which is told when it is needed."""
     try:
-        return bool(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())
+        return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
-        return False
+        return ""

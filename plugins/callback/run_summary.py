@@ -33,7 +33,7 @@ class CallbackModule(CallbackBase):
         self._lines: list[str] = []
         self._faults: list[str] = []
         self._following = ""
-        self._cluster: dict[str, str] = {}
+        self._commands: dict[str, Any] = {}
         # Workers are forks of this process and must stay silent at their end.
         self._pid = os.getpid()
         atexit.register(self._interrupted)
@@ -44,7 +44,7 @@ class CallbackModule(CallbackBase):
         self._lines += data.get("icefield_summary", [])
         facts = data.get("ansible_facts", {})
         self._following = facts.get("__follow_name", self._following)
-        self._cluster = facts.get("__follow_cluster", self._cluster)
+        self._commands = facts.get("__follow_commands", self._commands)
         if "icefield_ended" in data:
             self._following = ""
 
@@ -77,7 +77,7 @@ class CallbackModule(CallbackBase):
             self._faults.append(line)
 
     def _command(self, playbook: str, setting: str) -> str:
-        return commands.playbook(playbook, setting, **self._cluster)
+        return commands.playbook(playbook, setting, **self._commands)
 
     def _interrupted(self) -> None:
         if self._following and os.getpid() == self._pid:

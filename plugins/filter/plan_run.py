@@ -42,8 +42,29 @@ def plan_run(
     return asdict(plan)
 
 
+def refuse_ranks(
+    nproc_per_node: int | str, nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the line that refuses so many processes on each of these nodes, or "".
+
+    ``answers`` are what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
+    """
+    measured = [
+        {**node, "tuning": answer["tuning"]}
+        for node, answer in zip(nodes, answers, strict=True)
+        if answer.get("tuning", {}).get("memory_bytes")
+    ]
+    return run_plan.ranks_fault(int(nproc_per_node), measured) if measured else ""
+
+
 def train_config(
-    job: Mapping[str, Any], settings: Mapping[str, Any], defaults: Mapping[str, Any], home: str
+    job: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    home: str,
+    *,
+    nodes: int,
+    commands: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
@@ -57,7 +78,7 @@ def train_config(
         "run_id": job["run_id"],
         "run_dir": f"{home}/runs/{job['run_id']}",
         "git_commit": job["git_commit"],
-        "command": run_plan.repeat_command(settings, defaults),
+        "command": run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands),
     }
 
 
@@ -74,4 +95,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by name."""
-        return {"plan_run": plan_run, "train_config": train_config, "head_first": head_first}
+        return {
+            "plan_run": plan_run,
+            "train_config": train_config,
+            "head_first": head_first,
+            "refuse_ranks": refuse_ranks,
+        }

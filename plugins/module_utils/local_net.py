@@ -9,9 +9,21 @@ from typing import Any
 
 # RFC 2544 reserves 198.18.0.0/15 for tests of network devices: nothing on the internet or in an office has it.
 POOL = "198.18.0.0/15"
+# Nothing on the internet has these; a cluster anywhere else would hide addresses that this machine needs.
+RANGES = (POOL, "10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16")
 _PREFIX = 24
 # Hosts .1 (the bridge) to .10 are kept free of nodes; .10 is the builder's.
 _FIRST = 10
+
+
+def is_usable(subnet: str) -> bool:
+    """Tell whether a cluster may have this network.
+
+    Raises:
+        ValueError: it is no IPv4 network.
+    """
+    network = ipaddress.IPv4Network(subnet)
+    return any(network.subnet_of(ipaddress.IPv4Network(part)) for part in RANGES)
 
 
 def used_subnets(networks: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -26,10 +38,13 @@ def cluster_subnet(name: str, networks: Sequence[Mapping[str, Any]], wanted: str
     addresses back, and two clusters hardly ever try the same one first.
 
     Raises:
-        ValueError: ``wanted`` overlaps another network, or no subnet is free.
+        ValueError: ``wanted`` is not what the network has, or overlaps another network, or no subnet is free.
     """
     used = used_subnets(networks)
     if used.get(name):
+        if wanted and ipaddress.ip_network(wanted) != ipaddress.ip_network(used[name][0]):
+            words = f"{used[name][0]}, which the cluster has, or destroy the cluster first"
+            raise ValueError(f"setting 'local_subnet': value '{wanted}' is not accepted; give {words}")
         return used[name][0]
     taken = {other: ipaddress.ip_network(net) for other, nets in used.items() for net in nets if ":" not in net}
     if wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,14 @@ def parse_size(size: str) -> int:
     if not match or float(match[1]) <= 0:
         raise ValueError(f"setting 'local_memory': value '{size}' is not accepted; give a size like 512m or 4g")
     return int(float(match[1]) * _SIZE_UNITS[match[2]])
+
+
+def stopped_nodes(containers: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return ``name`` and ``address`` of the nodes that do not run, of what ``podman ps --all`` lists as JSON."""
+    nodes = [row for row in containers if (row.get("Labels") or {}).get("icefield.kind") == "node"]
+    found = [row for row in nodes if str(row.get("State", "")).lower() != "running"]
+    found.sort(key=lambda row: int(row["Labels"].get("icefield.node_rank", 0)))
+    return [{"name": str(row["Names"][0]), "address": str(row["Labels"].get("icefield.address", ""))} for row in found]
 
 
 def tbf_rate(qdiscs: str) -> float:

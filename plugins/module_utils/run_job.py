@@ -27,6 +27,15 @@ def training_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in names}
 
 
+def absolute_sources(settings: Mapping[str, Any], called_from: Path) -> dict[str, str]:
+    """Return ``data_dir`` and ``model`` with folders as absolute paths, so that they hold from anywhere."""
+    found = {}
+    for name in ("data_dir", "model"):
+        folder = called_from / Path(settings[name]).expanduser()
+        found[name] = str(folder.resolve()) if settings[name] and folder.is_dir() else settings[name]
+    return found
+
+
 def run_check(
     settings: Mapping[str, Any], *, called_from: Path, cache: Path, wheelhouse: Path, world_size: int
 ) -> dict[str, Any]:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from icefield_train.plan import Node, Plan
+from icefield_train.rules import refusal
+from plugins.module_utils import commands, run_job
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
+# What train.yml takes beside the settings of the training itself.
+_LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+# What a rank takes to train a small model; a node's first rank is let through whatever it has.
+RANK_MEMORY = 1 << 30
+_PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
 
 
 def cores_of_ranks(node: Mapping[str, Any], nproc_per_node: int) -> list[list[int]]:
@@ -23,6 +32,18 @@ def cores_of_ranks(node: Mapping[str, Any], nproc_per_node: int) -> list[list[in
         return [[] for _ in range(nproc_per_node)]
     size = len(cores) // nproc_per_node
     return [cores[rank * size : (rank + 1) * size] for rank in range(nproc_per_node)]
+
+
+def ranks_fault(nproc_per_node: int, nodes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the line that refuses more ranks than the memory of the smallest node carries, or ""."""
+    smallest = min(nodes, key=lambda node: float(node["tuning"]["memory_bytes"]))
+    memory = int(smallest["tuning"]["memory_bytes"])
+    most = max(1, memory // RANK_MEMORY)
+    if nproc_per_node <= most:
+        return ""
+    each = f"{RANK_MEMORY / (1 << 30):g} GiB of memory"
+    words = f"at most {most}: each process takes {each}, and {smallest['name']} has {memory / (1 << 30):.1f} GiB"
+    return refusal("nproc_per_node", nproc_per_node, words)
 
 
 def make_plan(
@@ -82,14 +103,25 @@ def make_plan(
     )
 
 
-def repeat_command(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    """Return the command that repeats a run: the playbook with each setting that differs from its default."""
-    parts = ["ansible-playbook train.yml"]
-    for name in sorted(settings):
-        if name in ("run_id", "attach", "stop", "purge") or str(settings[name]) == str(defaults.get(name, "")):
-            continue
-        value = settings[name]
-        text = value if isinstance(value, str) else json.dumps(value)
-        # Values with blanks would be split by Ansible's own reader of NAME=VALUE.
-        parts.append(f"-e {name}={text}" if " " not in str(text) else f"-e '{json.dumps({name: value})}'")
-    return " ".join(parts)
+def repeat_command(
+    settings: Mapping[str, Any], defaults: Mapping[str, Any], nodes: int, options: Mapping[str, Any]
+) -> str:
+    """Return the command that repeats a run from anywhere: its nodes, and what differs from the defaults.
+
+    Args:
+        settings: converted settings of the user, with absolute paths.
+        defaults: what the settings are where the user gives none.
+        nodes: number of nodes of the run; another number of ranks gives other results.
+        options: ``cluster`` and ``inventory`` of the commands that messages tell.
+    """
+    # A run_id is not given twice: a run is not run again under the same name.
+    used = [*run_job.training_settings(settings), *(name for name in _LAUNCH if name in settings)]
+    told = {name: settings[name] for name in sorted(used) if name != "run_id" and settings[name] != defaults.get(name)}
+    return commands.playbook("train", f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
+
+
+def _setting(name: str, value: Any) -> str:
+    """Return a setting as ``-e`` takes it, in a shell."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    # Ansible's own reader of NAME=VALUE splits at blanks and takes quotes away; JSON is read as it stands.
+    return f"{name}={text}" if _PLAIN.fullmatch(text) else shlex.quote(json.dumps({name: value}))

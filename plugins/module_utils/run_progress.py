@@ -17,6 +17,11 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
+def counted(number: Any, word: str) -> str:
+    """Return a number of things, such as ``1 epoch`` and ``3 epochs``."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def metrics_text(metrics: Mapping[str, Any]) -> str:
     """Return the figures among metrics, such as ``accuracy 0.826  f1 0.877``."""
     return "  ".join(f"{name} {value:.4f}" for name, value in metrics.items() if isinstance(value, float))
@@ -77,12 +82,13 @@ def _line_of(event: Event) -> str:
     if event["event"] == "start":
         hosts = event.get("hosts", [])
         return (
-            f"run {event['run_id']}: task {event['task']}, model {event['model']}, {event['world_size']} ranks on "
+            f"run {event['run_id']}: task {event['task']}, model {event['model']}, "
+            f"{counted(event['world_size'], 'rank')} on "
             f"{', '.join(dict.fromkeys(hosts))}, {event['precision']}"
         )
     if event["event"] == "plan":
         return (
-            f"{event['steps']} steps of {event['global_batch_size']} rows in {event['epochs']} epochs; "
+            f"{event['steps']} steps of {event['global_batch_size']} rows in {counted(event['epochs'], 'epoch')}; "
             f"{event['train_rows']} training rows, {event['dev_rows']} dev rows"
         )
     if event["event"] == "evaluate":

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from plugins.module_utils.commands import playbook
 from plugins.module_utils.run_folder import read_json
-from plugins.module_utils.run_progress import duration
+from plugins.module_utils.run_progress import counted, duration
 
 
 def outcome(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -39,11 +40,11 @@ def result_table(run_dir: Path) -> list[str]:
             f"{metrics.get('train_rows')} training rows, {metrics.get('dev_rows')} dev rows",
         ),
         ("model", config.get("model_name", ""), ""),
-        ("nodes", str(metrics.get("nodes")), f"{metrics.get('world_size')} ranks"),
+        ("nodes", str(metrics.get("nodes")), counted(metrics.get("world_size"), "rank")),
         (
             "steps",
             str(metrics.get("steps")),
-            f"{metrics.get('epochs')} epochs, global batch {metrics.get('global_batch_size')}",
+            f"{counted(metrics.get('epochs'), 'epoch')}, global batch {metrics.get('global_batch_size')}",
         ),
         ("precision", str(metrics.get("precision")), f"seed {metrics.get('seed')}"),
         (
@@ -58,23 +59,37 @@ def result_table(run_dir: Path) -> list[str]:
     return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
 
 
-def status_table(nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[str]:
+def status_table(
+    nodes: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]],
+    stopped: Sequence[Mapping[str, Any]] = (),
+    options: Mapping[str, Any] | None = None,
+) -> list[str]:
     """Return a line for each node, then one for each run that any of them knows.
 
     Args:
         nodes: ``name`` and ``address`` of each node, the head first.
         answers: what each answered to ``run_query``, in the same order; {} from a node that did not answer.
+        stopped: ``name`` and ``address`` of nodes that exist and do not run.
+        options: ``cluster`` and ``inventory`` for the commands that are told.
     """
-    if not nodes:
-        return ["the cluster has no nodes; make some: ansible-playbook provision.yml -e nodes=2"]
+    if not nodes and not stopped:
+        return [f"the cluster has no nodes; make some: {playbook('provision', 'nodes=2', **(options or {}))}"]
     lines = []
     runs: dict[str, Mapping[str, Any]] = {}
     for node, answer in zip(nodes, answers, strict=True):
         lines.append(f"{node['name']}  {node['address']}  {_node_state(answer)}")
         for run in answer.get("runs", []):
-            # The head's word first: it knows why a run ended.
+            # The head's word first: it knows why a run ended, unless it was lost itself.
+            if runs.get(run["run_id"], run)["state"] == "lost":
+                runs[run["run_id"]] = run
             runs.setdefault(run["run_id"], run)
-    return [*lines, *(_run_line(runs[name]) for name in sorted(runs))]
+    lines += [f"{node['name']}  {node['address']}  does not run" for node in stopped]
+    lines += [_run_line(runs[name]) for name in sorted(runs)]
+    if stopped:
+        back = playbook("provision", f"nodes={len(nodes) + len(stopped)}", **(options or {}))
+        lines.append(f"bring back what does not run: {back}")
+    return lines
 
 
 def _node_state(answer: Mapping[str, Any]) -> str:

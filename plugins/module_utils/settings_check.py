@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +12,7 @@ from typing import Any
 
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.rules import Rule, number, refusal, whole
-from plugins.module_utils import podman
+from plugins.module_utils import local_net, podman
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
@@ -156,7 +155,10 @@ RULES: dict[str, Rule] = {
         "[a-z][a-z0-9-]{0,30}", "a lower-case letter, then up to 30 lower-case letters, digits or hyphens"
     ),
     "nodes": whole(1),
-    "local_subnet": _parses(ipaddress.IPv4Network, "an IPv4 network such as 198.18.7.0/24, or nothing for a free one"),
+    "local_subnet": Rule(
+        words=f"an IPv4 network such as 198.18.7.0/24, in {', '.join(local_net.RANGES)}, or nothing for a free one",
+        test=lambda value: value == "" or local_net.is_usable(value),
+    ),
     "local_cpus": number("of at least 0.01, or 0 for an equal share", lambda value: value == 0 or value >= 0.01),
     "local_memory": _parses(podman.parse_size, "a size such as 4g or 1536m, or nothing for a share"),
     "local_bandwidth": _parses(podman.parse_rate, "a rate such as 400mbit or 1gbit, or nothing for no limit"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 import re
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from icefield_train.rules import refusal
+from icefield_train.rules import refusal, user_path
 from plugins.module_utils import commands, local_net, podman
 
 GIB = 1 << 30
@@ -42,6 +42,14 @@ class Cluster:
     name: str = commands.DEFAULT_CLUSTER
     heads: int = 1
     addresses: Mapping[str, str] = field(default_factory=dict)
+    stopped: Sequence[str] = ()
+    """Names of nodes that exist and do not run: they drop out of the inventory."""
+    inventory: Sequence[str] = ()
+    """What commands name behind -i."""
+
+    def command(self, playbook: str, *settings: str) -> str:
+        """Return the command that runs a playbook on this cluster."""
+        return commands.playbook(playbook, *settings, cluster=self.name, inventory=self.inventory)
 
 
 def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[str]:
@@ -53,13 +61,21 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
         there = ", ".join(sorted(path.stem for path in stacks.glob("*.txt"))) or "none is there"
         yield refusal("stack", values["stack"], f"one of {there}")
     folder = values.get("data_dir", "")
-    if folder and not (cwd / Path(folder).expanduser()).is_dir():
-        where = (cwd / Path(folder).expanduser()).resolve()
-        yield refusal(
-            "data_dir", folder, f"a folder on this machine ({where} is {'a file' if where.exists() else 'not there'})"
-        )
+    yield from _folder_faults("data_dir", folder, cwd)
     if values.get("task") == "mrpc" and folder == "":
         yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
+
+
+def _folder_faults(name: str, folder: str, cwd: Path) -> Iterator[str]:
+    words = "a folder on this machine"
+    try:
+        where = cwd / user_path(name, folder, words)
+    except ValueError as error:
+        yield str(error)
+        return
+    if folder and not where.is_dir():
+        there = "a file" if where.exists() else "not there"
+        yield refusal(name, folder, f"{words} ({where.resolve()} is {there})")
 
 
 def _certificate_fault(path: Path) -> str:
@@ -85,7 +101,11 @@ def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: M
             yield refusal(
                 "local_subnet", values["local_subnet"], f"a network with room for {nodes} nodes, such as a /24"
             )
-    yield from _memory_faults(values["local_memory"], nodes, machine.memory)
+    memory_faults = list(_memory_faults(values["local_memory"], nodes, machine.memory))
+    yield from memory_faults
+    if memory_faults:
+        # Fewer nodes are asked for already.
+        return
     new = max(0, nodes - existing)
     needed = new * NODE_DISK + (IMAGE_DISK if new and not machine.have_image else 0)
     if needed > machine.disk_free:
@@ -116,19 +136,18 @@ def _memory_faults(size: str, nodes: int, memory: int) -> Iterator[str]:
         )
 
 
-def check_cluster(playbook: str, nodes: int | None, cluster: Cluster, *, stop: str = "") -> Iterator[str]:
+def check_cluster(
+    playbook: str, nodes: int | None, cluster: Cluster, *, stop: str = "", attach: str = ""
+) -> Iterator[str]:
     """Yield a line where the nodes asked for are not the nodes there are."""
-    make = "provision", f"nodes={nodes or max(2, _highest(cluster))}"
-    provision = commands.playbook(*make, backend=cluster.backend, cluster=cluster.name)
-    # What is in the way of a run, or of stopping one.
-    if cluster.nodes == 0 and stop:
-        yield refusal("stop", stop, "the name of a run that goes on; the cluster has no nodes")
-    elif not own_servers(cluster) and cluster.nodes and (playbook == "train" or stop):
-        missing = _missing(cluster)
-        if missing:
-            yield f"{', '.join(missing)} of the cluster not running; bring it back: {provision}"
-            return
+    provision = cluster.command("provision", f"nodes={max(2, nodes or 0, _highest(cluster))}")
     own = own_servers(cluster)
+    if cluster.nodes == 0 and stop:
+        yield refusal("stop", stop, "the name of a run that goes on; the cluster has no nodes that run")
+        return
+    if not own and (playbook == "train" or stop) and (missing := _missing(cluster, nodes, bool(stop or attach))):
+        yield f"{', '.join(missing)} of the cluster {_do_not_run(missing)}; bring back what is missing: {provision}"
+        return
     if own and cluster.nodes and cluster.heads != 1:
         yield f"the group 'head' of the inventory has {cluster.heads} servers; give it exactly 1"
     for name, address in cluster.addresses.items():
@@ -149,20 +168,28 @@ def own_servers(cluster: Cluster) -> bool:
     return cluster.backend == "onprem"
 
 
-def _numbers(cluster: Cluster) -> set[int]:
-    """Return the numbers of the nodes that run; 1 is the head. Their names are the cluster's with a number."""
-    found = (re.fullmatch(re.escape(cluster.name) + r"-(\d+)", name) for name in cluster.addresses)
+def _numbers(cluster: Cluster, names: Iterable[str]) -> set[int]:
+    """Return the numbers of these nodes; 1 is the head. Their names are the cluster's with a number."""
+    found = (re.fullmatch(re.escape(cluster.name) + r"-(\d+)", name) for name in names)
     return {int(match[1]) for match in found if match}
 
 
 def _highest(cluster: Cluster) -> int:
-    return max(_numbers(cluster), default=0)
+    return max(_numbers(cluster, [*cluster.addresses, *cluster.stopped]), default=0)
 
 
-def _missing(cluster: Cluster) -> list[str]:
-    """Return the names of nodes below the highest number that do not run: training would silently lack them."""
-    numbers = _numbers(cluster)
-    return [f"{cluster.name}-{number}" for number in range(1, _highest(cluster)) if number not in numbers]
+def _missing(cluster: Cluster, nodes: int | None, head_only: bool) -> list[str]:
+    """Return the names of nodes that ought to run and do not: training would silently lack them.
+
+    Those are all up to the highest number, or the first ``nodes``; of a run that goes on only the head has to be there.
+    """
+    last = min(_highest(cluster), 1 if head_only else nodes or _highest(cluster))
+    running = _numbers(cluster, cluster.addresses)
+    return [f"{cluster.name}-{number}" for number in range(1, last + 1) if number not in running]
+
+
+def _do_not_run(names: Sequence[str]) -> str:
+    return "do not run" if len(names) > 1 else "does not run"
 
 
 def _is_address(text: str) -> bool:

@@ -13,6 +13,8 @@ pytestmark = pytest.mark.cluster
 
 # The promise: nothing of the run is left on any node so many seconds after the failure.
 PROMISE = 10
+# The playbook returns so many seconds later at most; ssh alone takes 20 to find out that a node is gone.
+RETURN = 12
 
 
 def ended_everywhere(cluster, run_id, nodes):
@@ -66,7 +68,7 @@ def test_a_stopped_node_ends_the_run_on_the_others_and_is_named(cluster, launche
     subprocess.run(["podman", "stop", "--time", "1", victim], check=True, capture_output=True)
     try:
         assert ended_everywhere(cluster, run_id, [other]) == {}
-        output, _ = train.communicate(timeout=60)
+        output, _ = train.communicate(timeout=RETURN)
         assert train.returncode != 0
         assert re.search(rf"run '{run_id}' failed: {victim} rank {index}.*: the node is gone", last_line(output)), (
             output
@@ -119,3 +121,33 @@ def test_a_run_is_not_run_again_under_its_name(cluster):
     code, output = cluster.play("train.yml", run_id=run_id, max_steps=2, train_rows=64)
     assert code != 0
     assert "setting 'run_id'" in last_line(output)
+
+
+def test_a_head_that_does_not_run_is_named_and_neither_a_run_nor_a_stop_goes_on_without_it(cluster):
+    head = cluster.nodes[0]
+    subprocess.run(["podman", "stop", "--time", "1", head], check=True, capture_output=True)
+    try:
+        code, output = cluster.play("status.yml")
+        assert code == 0
+        assert re.search(rf"(?m)^{head} .* does not run$", output), output[-2000:]
+        for playbook, settings in (("train.yml", {}), ("status.yml", {"stop": "r"})):
+            code, output = cluster.play(playbook, **settings)
+            assert code != 0
+            assert last_line(output).startswith(f"icefield: {head} of the cluster does not run; bring back"), output[
+                -2000:
+            ]
+    finally:
+        code, output = cluster.play("provision.yml", nodes=2)
+        assert code == 0, output[-3000:]
+
+
+def test_a_stop_says_that_the_head_is_out_of_reach(cluster):
+    head = cluster.nodes[0]
+    # A head that is there and does not answer; what connections there were are closed.
+    cluster.on(head, "pkill -STOP -o -x sshd; pkill -KILL -n -x sshd")
+    try:
+        code, output = cluster.play("status.yml", stop="r")
+    finally:
+        cluster.on(head, "pkill -CONT -o -x sshd")
+    assert code != 0
+    assert last_line(output).endswith("(the head is out of reach)"), output[-2000:]

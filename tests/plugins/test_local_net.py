@@ -14,7 +14,9 @@ def network(name, *subnets):
 def test_a_cluster_keeps_the_subnet_that_its_network_has():
     networks = [network("podman", "10.88.0.0/16"), network("a-net", "198.18.3.0/24")]
     assert local_net.cluster_subnet("a-net", networks) == "198.18.3.0/24"
-    assert local_net.cluster_subnet("a-net", networks, wanted="10.1.0.0/24") == "198.18.3.0/24"
+    assert local_net.cluster_subnet("a-net", networks, wanted="198.18.3.0/24") == "198.18.3.0/24"
+    with pytest.raises(ValueError, match=r"'local_subnet': value '10\.1\.0\.0/24' .* destroy the cluster first"):
+        local_net.cluster_subnet("a-net", networks, wanted="10.1.0.0/24")
 
 
 def test_a_name_leads_to_the_same_free_subnet_each_time():

@@ -90,3 +90,13 @@ def test_no_limit_reads_as_zero(tmp_path):
     (tmp_path / "b/memory.max").write_text("max\n")
     assert podman.read_limits("/a", tmp_path) == (0.0, 0)
     assert podman.read_limits("/b", tmp_path) == (0.0, 0)
+
+
+def test_nodes_that_do_not_run_are_told_from_builders_and_running_ones():
+    def row(name, state, kind="node", rank="0"):
+        labels = {"icefield.kind": kind, "icefield.node_rank": rank, "icefield.address": f"at {name}"}
+        return {"Names": [name], "State": state, "Labels": labels}
+
+    rows = [row("c-10", "exited", rank="9"), row("c-2", "exited", rank="1"), row("c-1", "running")]
+    rows += [row("c-builder", "exited", kind="builder"), {"Names": ["x"], "State": "exited", "Labels": None}]
+    assert podman.stopped_nodes(rows) == [{"name": "c-2", "address": "at c-2"}, {"name": "c-10", "address": "at c-10"}]

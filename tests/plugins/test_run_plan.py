@@ -1,7 +1,10 @@
+import json
+import shlex
+
 import pytest
 
 from plugins.filter import plan_run as filters
-from plugins.module_utils import run_plan
+from plugins.module_utils import run_job, run_plan
 
 SETTINGS = {
     "nproc_per_node": 1,
@@ -49,12 +52,42 @@ def test_a_node_whose_address_is_on_no_interface_is_named():
         make([node("a", "10.0.0.1", interface="")])
 
 
-def test_the_command_to_repeat_a_run_names_what_differs_from_the_defaults():
-    defaults = {"task": "paraphrase", "epochs": 3, "seed": 42, "data_dir": "", "run_id": "", "nodes": ""}
-    settings = {"task": "mrpc", "epochs": 3, "seed": 7, "data_dir": "/my data", "run_id": "x", "nodes": 4}
-    assert run_plan.repeat_command(settings, defaults) == (
-        'ansible-playbook train.yml -e \'{"data_dir": "/my data"}\' -e nodes=4 -e seed=7 -e task=mrpc'
+def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s_name():
+    nodes = [node("a", "10.0.0.1", memory_bytes=8 << 30), node("b", "10.0.0.2", memory_bytes=3 << 30)]
+    assert run_plan.ranks_fault(1000, nodes) == (
+        "setting 'nproc_per_node': value '1000' is not accepted; give at most 3: each process takes 1 GiB of memory, "
+        "and b has 3.0 GiB"
     )
+    assert run_plan.ranks_fault(3, nodes) == ""
+    # Inputs of a role are looked at before its first task has asked a node.
+    assert filters.refuse_ranks("1000", nodes, [{}, {"tuning": {}}]) == ""
+    assert "give at most 3" in filters.refuse_ranks("1000", nodes, [{}, {"tuning": {"memory_bytes": 3 << 30}}])
+    assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
+
+
+def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_defaults():
+    defaults = {
+        "task": "paraphrase",
+        "weight_decay": 0,
+        "seed": 42,
+        "data_dir": "",
+        "launcher": "torchrun",
+        "stack": "a",
+    }
+    settings = {"task": "mrpc", "weight_decay": 0.0, "seed": 7, "data_dir": "/it's mine", "launcher": "mpirun"}
+    others = {"run_id": "x", "stop": "y", "stack": "b", "local_cpus": 3.0, "nodes": 4, "cluster_name": "c"}
+    options = {"cluster": "c", "inventory": ["/my/hosts.yml"]}
+    command = run_plan.repeat_command({**settings, **others}, defaults, 2, options)
+    words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "seed=7", "task=mrpc"]
+    given = [part for word in [*words, "cluster_name=c"] for part in ("-e", word)]
+    assert sorted(shlex.split(command)) == sorted(["ansible-playbook", "-i", "/my/hosts.yml", "train.yml", *given])
+
+
+def test_folders_are_told_so_that_they_hold_from_anywhere(tmp_path):
+    (tmp_path / "rows").mkdir()
+    settings = {"data_dir": "rows", "model": "all-MiniLM-L6-v2"}
+    assert run_job.absolute_sources(settings, tmp_path) == {"data_dir": f"{tmp_path}/rows", "model": "all-MiniLM-L6-v2"}
+    assert run_job.absolute_sources({"data_dir": "", "model": "./rows"}, tmp_path)["model"] == f"{tmp_path}/rows"
 
 
 def test_the_head_comes_first_and_the_count_cuts_the_rest():
@@ -65,9 +98,9 @@ def test_the_head_comes_first_and_the_count_cuts_the_rest():
 
 def test_the_training_gets_the_staged_folders_in_place_of_the_sources():
     trees = [{"kind": kind, "digest": kind[0] * 12} for kind in ("code", "data", "models")]
-    job = {"run_id": "r", "trees": trees, "model": {"name": "mini"}, "git_commit": "abc"}
+    job = {"run_id": "r", "trees": trees, "model": {"name": "mini"}, "git_commit": "abc", "sources": {}}
     config = filters.train_config(
-        job, {"task": "mrpc", "data_dir": "/mine", "model": "x", "launcher": "mpirun"}, {}, "/opt"
+        job, {"task": "mrpc", "data_dir": "/mine", "model": "x", "launcher": "mpirun"}, {}, "/opt", nodes=1, commands={}
     )
     assert config["data_dir"] == "/opt/stage/data/dddddddddddd"
     assert config["model"] == "/opt/stage/models/mmmmmmmmmmmm"

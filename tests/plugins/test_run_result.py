@@ -38,6 +38,11 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "(majority class 0.8120)" in table
     assert "3668 training rows, 408 dev rows" in table
     assert "seed 42" in table
+    assert "3 epochs, global batch 32" in table
+    (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "epochs": 1, "world_size": 1}))
+    table = "\n".join(run_result.result_table(tmp_path))
+    assert "1 epoch, global" in table
+    assert "1 rank\n" in table
 
 
 def test_the_state_of_nodes_and_runs():
@@ -54,3 +59,19 @@ def test_the_state_of_nodes_and_runs():
         "run old: failed: c-2 rank 1: why",
     ]
     assert "provision.yml" in run_result.status_table([], [])[0]
+
+
+def test_nodes_that_do_not_run_stand_in_the_table():
+    nodes, stopped = [{"name": "c-2", "address": "10.0.0.2"}], [{"name": "c-1", "address": "10.0.0.1"}]
+    assert run_result.status_table(nodes, [{}], stopped, {"cluster": "c", "inventory": []}) == [
+        "c-2  10.0.0.2  out of reach",
+        "c-1  10.0.0.1  does not run",
+        "bring back what does not run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=c",
+    ]
+
+
+def test_a_worker_tells_how_a_run_ended_that_the_head_was_lost_in():
+    nodes = [{"name": name, "address": "a"} for name in ("c-1", "c-2", "c-3")]
+    ended = [{"run_id": "r", "state": state, "line": state} for state in ("lost", "failed", "lost")]
+    answers = [{"tuning": {}, "active": "", "runs": [run]} for run in ended]
+    assert run_result.status_table(nodes, answers)[-1] == "run r: failed: failed"

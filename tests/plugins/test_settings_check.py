@@ -9,6 +9,12 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = settings_check.settings_of(yaml.safe_load((ROOT / "roles/settings/meta/argument_specs.yml").read_text()))
 
 
+SUBNETS = (
+    "an IPv4 network such as 198.18.7.0/24, in 198.18.0.0/15, 10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, "
+    "192.168.0.0/16, or nothing for a free one"
+)
+
+
 def refused(name, value):
     with pytest.raises(ValueError) as error:
         settings_check.convert(SETTINGS[name], value)
@@ -33,7 +39,10 @@ def refused(name, value):
         ("length_grouping", "maybe", "true or false"),
         ("local_memory", "4", "a size such as 4g or 1536m, or nothing for a share"),
         ("local_bandwidth", "fast", "a rate such as 400mbit or 1gbit, or nothing for no limit"),
-        ("local_subnet", "198.18.0.1/24", "an IPv4 network such as 198.18.7.0/24, or nothing for a free one"),
+        ("local_subnet", "198.18.0.1/24", SUBNETS),
+        ("local_subnet", "127.0.0.0/8", SUBNETS),
+        ("local_subnet", "224.0.0.0/24", SUBNETS),
+        ("local_subnet", "8.8.8.0/24", SUBNETS),
         ("run_id", "../x", "up to 100 letters, digits, '.', '_' or '-', or nothing"),
         ("rendezvous_port", 80, "a whole number from 1024 to 65534"),
         ("timezone", "Mars/Base", "the name of a time zone, such as Etc/UTC or Europe/Berlin"),
@@ -98,6 +107,10 @@ def test_too_little_memory_says_how_many_nodes_fit():
     ]
 
 
+def test_too_many_nodes_are_one_line():
+    assert len(local_faults(500)) == 1
+
+
 def test_too_little_disk_counts_only_what_is_new():
     small = settings_machine.Machine(cores=2, memory=24 * GIB, disk_free=3 * GIB, disk_path="/var", have_image=True)
     assert local_faults(4, existing=4, machine=small) == []
@@ -151,6 +164,11 @@ def test_files_that_settings_name_have_to_be_there(tmp_path):
     assert faults(stack="ipex") == ["setting 'stack': value 'ipex' is not accepted; give one of current"]
     assert f"({tmp_path}/gone is not there)" in faults(data_dir="gone")[0]
     assert f"({tmp_path}/file is a file)" in faults(data_dir="file")[0]
+    assert faults(data_dir="~nosuchuser/x") == [
+        "setting 'data_dir': value '~nosuchuser/x' is not accepted; give a folder on this machine "
+        "(could not determine home directory)"
+    ]
+    assert faults(data_dir="x" * 300)[0].endswith("give a folder on this machine (file name too long)")
     assert "which task=mrpc needs" in faults(task="mrpc", data_dir="")[0]
     assert "(not a certificate)" in faults(extra_ca_files=[str(tmp_path / "no.crt")])[0]
     assert "(no such file or directory)" in faults(extra_ca_files=["/gone.crt"])[0]

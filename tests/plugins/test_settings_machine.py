@@ -5,25 +5,44 @@ import pytest
 from plugins.module_utils.settings_machine import Cluster, check_cluster
 
 
-def cluster(*numbers, backend="local"):
+def cluster(*numbers, stopped=(), backend="local"):
     addresses = {f"c-{number}": f"198.18.0.{10 + number}" for number in numbers}
-    return Cluster(backend=backend, nodes=len(numbers), name="c", addresses=addresses)
+    return Cluster(
+        backend=backend,
+        nodes=len(numbers),
+        name="c",
+        heads=int(1 in numbers),
+        addresses=addresses,
+        stopped=[f"c-{number}" for number in stopped],
+    )
 
 
 @pytest.mark.parametrize(
-    ("numbers", "named"),
-    [((2, 3, 4), "c-1"), ((1, 2, 4), "c-3"), ((3,), "c-1, c-2"), ((1, 2, 3), ""), ((1,), "")],
+    ("numbers", "stopped", "nodes", "line"),
+    [
+        ((2, 3, 4), (), None, "c-1 of the cluster does not run; bring back what is missing: * -e nodes=4"),
+        ((1, 2, 4), (), None, "c-3 of the cluster does not run; bring back what is missing: * -e nodes=4"),
+        ((1, 2, 3), (4,), None, "c-4 of the cluster does not run; bring back what is missing: * -e nodes=4"),
+        ((1, 2, 3), (4,), 4, "c-4 of the cluster does not run; bring back what is missing: * -e nodes=4"),
+        ((), (1, 2), None, "c-1, c-2 of the cluster do not run; bring back what is missing: * -e nodes=2"),
+        ((1, 2, 3), (4,), 3, ""),
+        ((1, 2, 3), (), None, ""),
+        ((1,), (), None, ""),
+    ],
 )
-def test_nodes_that_do_not_run_are_missed_by_training_and_by_stopping_a_run(numbers, named):
-    lines = list(check_cluster("train", None, cluster(*numbers)))
-    assert lines == list(check_cluster("status", None, cluster(*numbers), stop="r"))
-    if named:
-        assert lines == [
-            f"{named} of the cluster not running; bring it back: "
-            f"ansible-playbook provision.yml -e nodes={max(2, *numbers)} -e cluster_name=c"
-        ]
-    else:
-        assert lines == []
+def test_training_misses_nodes_that_do_not_run(numbers, stopped, nodes, line):
+    lines = list(check_cluster("train", nodes, cluster(*numbers, stopped=stopped)))
+    told = line.replace("*", "ansible-playbook provision.yml")
+    assert lines == ([f"{told} -e cluster_name=c"] if line else [])
+
+
+@pytest.mark.parametrize(("playbook", "run"), [("status", {"stop": "r"}), ("train", {"attach": "r"})])
+def test_a_run_that_goes_on_can_be_stopped_and_followed_while_the_head_runs(playbook, run):
+    assert list(check_cluster(playbook, None, cluster(1, 2, stopped=[3]), **run)) == []
+    assert list(check_cluster(playbook, None, cluster(2, 3, stopped=[1]), **run)) == [
+        "c-1 of the cluster does not run; bring back what is missing: "
+        "ansible-playbook provision.yml -e nodes=3 -e cluster_name=c"
+    ]
 
 
 def test_status_alone_and_provision_take_a_cluster_with_nodes_missing():

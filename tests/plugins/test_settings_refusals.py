@@ -47,7 +47,8 @@ def play(*arguments, cwd=ROOT):
         ),
         (
             ["status.yml", "-e", "stop=m1"],
-            "setting 'stop': value 'm1' is not accepted; give the name of a run that goes on; the cluster has no nodes",
+            "setting 'stop': value 'm1' is not accepted; give the name of a run that goes on; the cluster has no nodes "
+            "that run",
         ),
     ],
 )

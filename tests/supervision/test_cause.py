@@ -1,6 +1,6 @@
 import pytest
 
-from icefield_train.cause import Cause, cause_data, cause_from, first_cause
+from icefield_train.cause import Cause, cause_data, cause_from, first_cause, node_gone
 
 
 def test_the_first_real_error_is_named_and_not_the_noise_of_its_peers():
@@ -23,3 +23,8 @@ def test_the_line_names_host_rank_phase_and_step():
 def test_a_cause_survives_its_json_form_and_unknown_keys():
     cause = Cause(host="a", rank=0, message="m", time=1.5)
     assert cause_from({**cause_data(cause), "traceback": "…"}) == cause
+
+
+def test_a_gone_node_is_named_with_the_phase_of_the_run():
+    line = node_gone("n-2", 1, ("step", 7), when=0.0).line()
+    assert line == "n-2 rank 1 (step 7): the node is gone: its supervisor does not answer any more"

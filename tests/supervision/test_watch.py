@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from icefield_train.cause import Cause
@@ -50,3 +52,13 @@ def test_of_all_ranks_that_mpirun_ended_the_first_is_told_by_its_log(make_plan, 
     # The same process id on another node is another process.
     assert watch.sharpen(Cause(host="a", rank=0, pid=234, **gone)).peer
     assert watch.sharpen(Cause(host="b", rank=1, pid=235, **gone)).peer
+
+
+def test_the_place_of_a_node_is_what_its_first_rank_has_told(make_plan, tmp_path):
+    plan = make_plan()
+    watch = Watch(plan, plan.head)
+    assert watch.place() == ("start", 0)
+    (tmp_path / "status").mkdir()
+    (tmp_path / "status" / "rank-0.json").write_text(json.dumps({"phase": "step", "step": 7, "pid": 1}))
+    watch.complete()
+    assert watch.place() == ("step", 7)

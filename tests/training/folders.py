@@ -19,9 +19,10 @@ def write_mrpc(folder: Path, train: int = 10, dev: int = 4) -> Path:
     return folder
 
 
-def safetensors(values: int) -> bytes:
+def safetensors(values: int, name: str = "weight", shape: tuple[int, ...] = ()) -> bytes:
     """Return a whole safetensors file with one tensor of so many float32 zeros."""
-    header = json.dumps({"weight": {"dtype": "F32", "shape": [values], "data_offsets": [0, 4 * values]}}).encode()
+    tensor = {"dtype": "F32", "shape": shape or [values], "data_offsets": [0, 4 * values]}
+    header = json.dumps({name: tensor}).encode()
     return struct.pack("<Q", len(header)) + header + bytes(4 * values)
 
 
@@ -30,7 +31,7 @@ def write_model(folder: Path, **config: object) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     content = {"model_type": "bert", "max_position_embeddings": 512, **config}
     (folder / "config.json").write_text(json.dumps(content))
-    (folder / "tokenizer.json").write_text("{}")
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"[PAD]": 0, "[UNK]": 1}}}))
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n")
     (folder / "model.safetensors").write_bytes(safetensors(16))
     return folder

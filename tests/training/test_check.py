@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from icefield_train.check import main, num_steps
+from icefield_train.check import main, num_epochs, num_steps
 from icefield_train.config import TrainConfig
 from tests.training.folders import HEADER, safetensors, write_model, write_mrpc, write_wheel
 
@@ -265,3 +265,55 @@ def test_a_wrong_command_line_is_refused_in_one_line(arguments: list[str], line:
         [sys.executable, "-m", "icefield_train", *arguments], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "why"), [("~nosuchuser/x", "could not determine home directory"), ("x" * 300, "file name too long")]
+)
+def test_a_path_that_cannot_be_is_refused_by_the_setting_s_name(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], model: str, why: str
+) -> None:
+    line = _refused(places, capsys, model=model)
+    assert line.startswith(f"setting 'model': value '{model}' is not accepted; give all-MiniLM-L6-v2, a folder")
+    assert line.endswith(f"({why})")
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (
+            {"hidden_size": 8, "num_attention_heads": 3},
+            "hidden_size 8 found, a multiple of its 3 attention heads expected",
+        ),
+        (
+            {"hidden_size": 4, "vocab_size": 4},
+            "embeddings.word_embeddings.weight has the shape 2 x 8, config.json says 4 x 4",
+        ),
+        ({"vocab_size": 3}, "embeddings.word_embeddings.weight has the shape 2 x 8, config.json says 3 x 8"),
+        ({"hidden_size": 8, "embedding_size": 4}, "has the shape 2 x 8, config.json says 2 x 4"),
+    ],
+)
+def test_a_config_that_contradicts_itself_or_the_weights_is_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, config: dict[str, int], why: str
+) -> None:
+    folder = write_model(tmp_path / "model", **config)
+    (folder / "model.safetensors").write_bytes(safetensors(16, "embeddings.word_embeddings.weight", (2, 8)))
+    assert why in _refused(places, capsys, model=str(folder))
+    write_model(folder, hidden_size=16, embedding_size=8, vocab_size=2, num_attention_heads=4)
+    (folder / "model.safetensors").write_bytes(safetensors(16, "embeddings.word_embeddings.weight", (2, 8)))
+    _found(places, capsys, model=str(folder))
+
+
+@pytest.mark.parametrize("text", ["{}", '{"model": {"vocab": {}}}', '{"model": 3}'])
+def test_a_tokenizer_without_words_is_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    folder = write_model(tmp_path / "model")
+    (folder / "tokenizer.json").write_text(text)
+    assert "tokenizer.json: no vocabulary found" in _refused(places, capsys, model=str(folder))
+
+
+@pytest.mark.parametrize(("max_steps", "epochs"), [(0, 3), (20, 1), (21, 2), (1000, 3)])
+def test_passes_that_a_limit_of_steps_cuts_off_are_not_counted(max_steps: int, epochs: int) -> None:
+    config = TrainConfig(max_steps=max_steps)
+    assert num_epochs(config, 640, num_steps(config, 640)) == epochs

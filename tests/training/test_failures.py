@@ -68,3 +68,7 @@ def test_what_a_rank_says_before_it_ends_is_complete(tmp_path: Path, capfd: pyte
     assert (written["rank"], written["host"], written["phase"]) == (1, "n-2", "step")
     assert (written["type"], written["message"], written["peer"]) == ("ValueError", "row 7 is broken", False)
     assert "Traceback" in written["traceback"]
+
+
+def test_a_missing_key_is_told_with_the_kind_of_error() -> None:
+    assert failures.one_line(KeyError("vocab")) == "KeyError: 'vocab'"

@@ -37,6 +37,13 @@ class Cause:
         return f"{where}{f' ({self.phase}{step})' if self.phase else ''}: {self.message}"
 
 
+def node_gone(host: str, rank: int, place: tuple[str, int], when: float) -> Cause:
+    """Return the cause that a node is gone; ``place`` is phase and step of the node that misses it."""
+    phase, step = place
+    message = "the node is gone: its supervisor does not answer any more"
+    return Cause(host=host, rank=rank, message=message, phase=phase, step=step, time=when)
+
+
 def cause_from(data: Mapping[str, Any]) -> Cause:
     """Make a cause of its JSON form; keys that it does not know are left out."""
     names = {field.name for field in fields(Cause)}

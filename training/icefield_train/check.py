@@ -49,6 +49,11 @@ def num_steps(config: TrainConfig, rows: int) -> int:
     return min(steps, config.max_steps or steps)
 
 
+def num_epochs(config: TrainConfig, rows: int, steps: int) -> int:
+    """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
+    return min(config.epochs, math.ceil(steps / math.ceil(rows / config.global_batch_size)))
+
+
 def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[str]:
     lines = []
     if config.train_rows > data.train_rows:

@@ -37,7 +37,11 @@ def tells_of_peer(error: BaseException) -> bool:
 def one_line(error: BaseException) -> str:
     """Return an error's message as one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:500] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    # The text of a missing key is the key alone.
+    kind = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
+    return (kind + lines[0])[:500]
 
 
 def record(run_dir: Path, status: Status, error: BaseException) -> None:

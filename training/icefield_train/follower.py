@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 
-from icefield_train.cause import Cause, cause_data, cause_from
+from icefield_train.cause import Cause, cause_data, cause_from, node_gone
 from icefield_train.control import SILENCE, Line, join
 from icefield_train.station import TICK, Station
 
@@ -51,9 +51,4 @@ def _obey(station: Station, line: Line) -> Cause | None:
         if fresh:
             reported |= set(fresh)
             line.send({"kind": "failed", "causes": [cause_data(cause) for cause in fresh]})
-    return Cause(
-        host=station.plan.head.name,
-        rank=0,
-        message="the node is gone: its supervisor does not answer any more",
-        time=time.time(),
-    )
+    return node_gone(station.plan.head.name, 0, station.watch.place(), when=time.time())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from icefield_train.cause import Cause, cause_data, cause_from, first_cause
+from icefield_train.cause import Cause, cause_data, cause_from, first_cause, node_gone
 from icefield_train.control import SILENCE, Head
 from icefield_train.plan import Plan
 from icefield_train.station import TICK, Station
@@ -79,7 +79,7 @@ def _watch(station: Station, head: Head) -> Cause | None:
                 waiting.discard(station.node.name)
             else:
                 causes += station.watch.causes()
-        causes += [_lost(station.plan, name) for name in sorted(waiting) if _is_lost(head, name)]
+        causes += [_lost(station, name) for name in sorted(waiting) if _is_lost(head, name)]
         if asked := station.stop_asked():
             return asked
         causes = [station.watch.sharpen(cause) for cause in causes]
@@ -94,15 +94,9 @@ def _is_lost(head: Head, name: str) -> bool:
     return name in head.lines and (head.lines[name].closed or head.lines[name].silent_for > SILENCE)
 
 
-def _lost(plan: Plan, name: str) -> Cause:
-    node = plan.node(name)
-    return Cause(
-        host=name,
-        rank=node.first_rank,
-        message="the node is gone: its supervisor does not answer any more",
-        # Whoever reported first did so because of this.
-        time=0.0,
-    )
+def _lost(station: Station, name: str) -> Cause:
+    # Whoever reported first did so because of this, hence the time.
+    return node_gone(name, station.plan.node(name).first_rank, station.watch.place(), when=0.0)
 
 
 def _decided(causes: list[Cause], waited: float, head: Head, waiting: set[str]) -> bool:

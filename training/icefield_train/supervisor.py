@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from icefield_train.cause import Cause, cause_data
+from icefield_train.failures import one_line
 from icefield_train.follower import follow
 from icefield_train.head import lead
 from icefield_train.plan import load_plan
@@ -66,7 +67,9 @@ def supervise(station: Station) -> Cause | None:
         traceback.print_exc()
         station.end()
         first = station.plan.ranks_of(station.node)[0]
-        return Cause(host=station.node.name, rank=first, message=f"its supervisor failed: {error}", time=time.time())
+        return Cause(
+            host=station.node.name, rank=first, message=f"its supervisor failed: {one_line(error)}", time=time.time()
+        )
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

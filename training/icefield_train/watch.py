@@ -58,6 +58,11 @@ class Watch:
         for progress in self._progress.values():
             progress.changed = time.monotonic()
 
+    def place(self) -> tuple[str, int]:
+        """Return phase and step of this node's first rank, as last read: all ranks go through them together."""
+        progress = self._progress[min(self._progress)]
+        return progress.phase, progress.step
+
     def complete(self) -> bool:
         """Tell whether all ranks of this node have finished, and the launcher with them."""
         self._read()
