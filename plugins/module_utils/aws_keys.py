@@ -67,15 +67,31 @@ def forget(state: Path, name: str) -> None:
         folder.rmdir()
 
 
-def read_known(path: Path) -> dict[str, str]:
-    """Return the key by instance of a cluster's known_hosts."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return dict(line.split(" ", 1) for line in lines if " " in line)
+def is_launched(state: Path, name: str) -> bool:
+    """Tell whether a node was launched and has no key of its own yet."""
+    return launch_folder(state, name).is_dir()
 
 
-def write_known(path: Path, keys: Mapping[str, str]) -> bool:
+def one_time_key(state: Path, name: str) -> str:
+    """Return the public key (type and key) that a node was launched with, '' where it has one of its own."""
+    public = launch_folder(state, name) / "host_key.pub"
+    return " ".join(public.read_text().split()[:2]) if public.exists() else ""
+
+
+def read_known(path: Path) -> dict[str, list[str]]:
+    """Return the keys by instance of a cluster's known_hosts."""
+    keys: dict[str, list[str]] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        name, _, key = line.partition(" ")
+        if key:
+            keys.setdefault(name, []).append(key)
+    return keys
+
+
+def write_known(path: Path, keys: Mapping[str, Iterable[str]]) -> bool:
     """Write known_hosts; tell whether it is another one than before."""
-    text = "".join(f"{name} {key}\n" for name, key in sorted(keys.items()))
+    # A key may be told twice: as the one-time key, and by a file written before.
+    text = "".join(f"{name} {key}\n" for name, own in sorted(keys.items()) for key in dict.fromkeys(own))
     if path.exists() and path.read_text() == text:
         return False
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

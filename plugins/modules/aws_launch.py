@@ -8,7 +8,7 @@ module: aws_launch
 short_description: Launch instances, all of one type in one zone of one market
 description:
   - Tries the candidates in order. Where one has no room for all nodes, what it gave is ended and the next is tried.
-  - The client token of a call is made of the node's name and its one-time host key, so that a repeated call makes nothing.
+  - The client token of a call is made of the node's name and one-time host key, so that a repeated call makes nothing.
   - Waits until the instances run and have addresses. Their one-time host keys stay in the cluster's state.
 options:
   cluster:

@@ -96,7 +96,7 @@ except ImportError:
 with contextlib.suppress(ImportError):
     from botocore.exceptions import BotoCoreError, ClientError
 
-# Publishers' account numbers: https://wiki.debian.org/Cloud/AmazonEC2Image, https://ubuntu.com/server/docs (Find images).
+# Publishers' account numbers: https://wiki.debian.org/Cloud/AmazonEC2Image and https://ubuntu.com/server/docs.
 OFFICIAL = {
     "debian12": {"owner": "136693071363", "name": "debian-12-amd64-2*", "user": "admin"},
     "ubuntu2404": {

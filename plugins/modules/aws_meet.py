@@ -44,6 +44,7 @@ met:
   type: list
 """
 
+import shlex
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -60,40 +61,51 @@ except ImportError:
 
 # cloud-init ends with 2 where it met something that it could live with.
 READY = "if command -v cloud-init >/dev/null; then cloud-init status --wait >/dev/null; test $? -ne 1; fi"
+# In two steps, between which the controller writes both keys down: whenever it is cut off, it knows the key in force.
+MAKE = (
+    "cd /etc/ssh && { test -f icefield.new || ssh-keygen -q -t ed25519 -N '' -C '' -f icefield.new; }"
+    " && cat icefield.new.pub"
+)
 # sshd reads its keys again on SIGHUP; the connection over which this runs stays.
-RENEW = (
-    "rm -f /etc/ssh/ssh_host_*key /etc/ssh/ssh_host_*key.pub"
-    " && ssh-keygen -q -t ed25519 -N '' -C '' -f /etc/ssh/ssh_host_ed25519_key"
-    " && kill -HUP $(cat /run/sshd.pid 2>/dev/null || systemctl show -p MainPID --value ssh sshd | grep -v '^0*$' | head -1)"
-    " && cat /etc/ssh/ssh_host_ed25519_key.pub"
+SWITCH = (
+    "cd /etc/ssh && rm -f ssh_host_*key ssh_host_*key.pub"
+    " && mv icefield.new.pub ssh_host_ed25519_key.pub && mv icefield.new ssh_host_ed25519_key"
+    " && pid=$(cat /run/sshd.pid 2>/dev/null || systemctl show -p MainPID --value ssh sshd | grep -v '^0*$' | head -1)"
+    " && kill -HUP $pid"
 )
 
 
 class Meeting:
-    """One node, its key as far as it is known, and how it went."""
+    """One node, the keys by which it may answer, and how it went."""
 
-    def __init__(self, params: dict[str, Any], node: dict[str, Any], key: str, deadline: float) -> None:
-        self.params, self.node, self.key, self.deadline = params, node, key, deadline
-        self.fresh = aws_keys.launch_folder(Path(params["state_dir"]), node["name"]).is_dir()
+    def __init__(self, params: dict[str, Any], node: dict[str, Any], deadline: float) -> None:
+        self.params, self.node, self.deadline = params, node, deadline
+        self.new_key = ""
         self.said = ""
 
-    def hold(self, known: Path) -> bool:
-        """Connect, wait, and renew the key of a new node; tell whether it went well. ``said`` is ssh's last word."""
+    def wait(self, known: Path) -> bool:
+        """Connect, and wait until the node is ready. ``said`` is ssh's last word where that fails."""
         while True:
-            code, out = self._ssh(known, READY)
+            code, _ = self._ssh(known, READY)
             if code == 0:
-                break
+                return True
             if code != 255 or "Permission denied" in self.said or "verification failed" in self.said:
                 return False
             if time.monotonic() > self.deadline:
                 return False
             time.sleep(1)
-        if self.fresh:
-            code, out = self._ssh(known, f'sudo sh -c "{RENEW}"'.replace("$", r"\$"))
-            if code != 0 or not out.startswith("ssh-ed25519 "):
-                return False
-            self.key = " ".join(out.split()[:2])
+
+    def make_key(self, known: Path) -> bool:
+        """Have the node make a key of its own, which is not in force yet."""
+        code, out = self._ssh(known, _as_root(MAKE))
+        if code != 0 or not out.startswith("ssh-ed25519 "):
+            return False
+        self.new_key = " ".join(out.split()[:2])
         return True
+
+    def switch(self, known: Path) -> bool:
+        """Put the node's own key in force."""
+        return self._ssh(known, _as_root(SWITCH))[0] == 0
 
     def _ssh(self, known: Path, command: str) -> tuple[int, str]:
         left = max(1, round(self.deadline - time.monotonic()))
@@ -121,6 +133,10 @@ class Meeting:
         return done.returncode, done.stdout
 
 
+def _as_root(command: str) -> str:
+    return f"sudo sh -c {shlex.quote(command)}"
+
+
 def why(module: AnsibleAWSModule, meeting: Meeting) -> str:
     """Return one line: why a node is not to be reached."""
     node, params = meeting.node, module.params
@@ -136,7 +152,7 @@ def why(module: AnsibleAWSModule, meeting: Meeting) -> str:
     if "Permission denied" in meeting.said:
         return f"{head}: the user '{node['user']}' is not let in; is it the image's? (aws_ami_user) [{meeting.said}]"
     if not node["public"]:
-        return f"{head} has no public address; its subnet gives none (aws_subnet_id), so that {node['private']} must be routed"
+        return f"{head} has no public address (aws_subnet_id), and its private one does not answer: {node['private']}"
     wanted = f"tcp 22-22 {params['ssh_cidr']}"
     if params["ssh_cidr"] and wanted not in params["group_rules"]:
         return f"{head}: the security group lacks this controller's address ({params['ssh_cidr']})"
@@ -158,29 +174,31 @@ def main() -> None:
     known = state / "known_hosts"
     before, keys = aws_keys.read_known(known), {}
     for node in nodes:
-        public = aws_keys.launch_folder(state, node["name"]) / "host_key.pub"
-        one_time = " ".join(public.read_text().split()[:2]) if public.exists() else ""
-        keys[node["id"]] = before.get(node["id"]) or one_time
+        one_time = aws_keys.one_time_key(state, node["name"])
+        keys[node["id"]] = before.get(node["id"], []) + ([one_time] if one_time else [])
         if not keys[node["id"]]:
             module.fail_json(
-                msg=f"{node['name']} ({node['id']}): its host key is not known here; the cluster was made from elsewhere. "
-                "Work with it there, or run destroy.yml"
+                msg=f"{node['name']} ({node['id']}): its host key is not known here; the cluster was made from "
+                "elsewhere. Work with it there, or run destroy.yml"
             )
     changed = aws_keys.write_known(known, keys)
     deadline = time.monotonic() + module.params["timeout"]
     # Who has been met and has no key to renew is met by Ansible itself.
-    meetings = [Meeting(module.params, node, keys[node["id"]], deadline) for node in nodes]
-    fresh = [meeting for meeting in meetings if meeting.fresh]
+    fresh = [Meeting(module.params, node, deadline) for node in nodes if aws_keys.is_launched(state, node["name"])]
+    going = fresh
     with ThreadPoolExecutor(max_workers=16) as pool:
-        went = list(pool.map(lambda meeting: meeting.hold(known), fresh))
-    for meeting, well in zip(fresh, went, strict=True):
-        if well:
-            keys[meeting.node["id"]] = meeting.key
+        for step in (Meeting.wait, Meeting.make_key, Meeting.switch):
+            went = list(pool.map(lambda meeting, step=step: step(meeting, known), going))
+            going = [meeting for meeting, well in zip(going, went, strict=True) if well]
+            if step is Meeting.make_key:
+                both = {meeting.node["id"]: [*keys[meeting.node["id"]], meeting.new_key] for meeting in going}
+                changed = aws_keys.write_known(known, {**keys, **both}) or changed
+                keys.update(both)
+    keys.update({meeting.node["id"]: [meeting.new_key] for meeting in going})
     changed = aws_keys.write_known(known, keys) or changed
-    for meeting, well in zip(fresh, went, strict=True):
-        if well:
-            aws_keys.forget(state, meeting.node["name"])
-    failed = [meeting for meeting, well in zip(fresh, went, strict=True) if not well]
+    for meeting in going:
+        aws_keys.forget(state, meeting.node["name"])
+    failed = [meeting for meeting in fresh if meeting not in going]
     if failed:
         module.fail_json(msg="\n".join(why(module, meeting) for meeting in failed))
     module.exit_json(changed=changed, met=[meeting.node["name"] for meeting in fresh])
