@@ -243,6 +243,23 @@ def test_a_new_version_of_a_template_starts_from_another(ec2):
     assert value["UserData"]["Value"] == user_data
 
 
+def test_versions_of_a_template_are_deleted_except_the_default_one(ec2):
+    name = unique("template")
+    data = {"ImageId": DEBIAN, "InstanceType": "c7i.large"}
+    template = ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)["LaunchTemplate"]
+    for size in ("xlarge", "2xlarge"):
+        change = {"InstanceType": f"c7i.{size}"}
+        ec2.create_launch_template_version(LaunchTemplateName=name, SourceVersion="1", LaunchTemplateData=change)
+    answer = ec2.delete_launch_template_versions(LaunchTemplateId=template["LaunchTemplateId"], Versions=["1", "2"])
+    assert [row["VersionNumber"] for row in answer["SuccessfullyDeletedLaunchTemplateVersions"]] == [2]
+    assert [row["VersionNumber"] for row in answer["UnsuccessfullyDeletedLaunchTemplateVersions"]] == [1]
+    left = ec2.describe_launch_template_versions(LaunchTemplateName=name)["LaunchTemplateVersions"]
+    assert {row["VersionNumber"]: row["LaunchTemplateData"]["InstanceType"] for row in left} == {
+        1: "c7i.large",
+        3: "c7i.2xlarge",
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
