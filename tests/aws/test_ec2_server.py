@@ -243,6 +243,21 @@ def test_a_new_version_of_a_template_starts_from_another(ec2):
     assert value["UserData"]["Value"] == user_data
 
 
+def test_versions_of_a_template_are_deleted_and_their_numbers_stay_taken(ec2):
+    name = unique("template")
+    data = {"ImageId": DEBIAN, "InstanceType": "c7i.large"}
+    ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+    for _ in range(2):
+        ec2.create_launch_template_version(LaunchTemplateName=name, LaunchTemplateData=data)
+    gone = ec2.delete_launch_template_versions(LaunchTemplateName=name, Versions=["1", "3"])
+    # The first is the default one.
+    assert [row["VersionNumber"] for row in gone["SuccessfullyDeletedLaunchTemplateVersions"]] == [3]
+    assert [row["VersionNumber"] for row in gone["UnsuccessfullyDeletedLaunchTemplateVersions"]] == [1]
+    ec2.create_launch_template_version(LaunchTemplateName=name, LaunchTemplateData=data)
+    left = ec2.describe_launch_template_versions(LaunchTemplateName=name)["LaunchTemplateVersions"]
+    assert [row["VersionNumber"] for row in left] == [1, 2, 4]
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -263,6 +278,15 @@ def test_addresses_of_a_subnet_start_after_the_reserved_ones(ec2):
     subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="198.18.0.0/28")["Subnet"]["SubnetId"]
     made = run(ec2, SubnetId=subnet, MinCount=3, MaxCount=3)
     assert [row["PrivateIpAddress"] for row in made] == ["198.18.0.4", "198.18.0.5", "198.18.0.6"]
+
+
+def test_a_subnet_of_a_users_own_vpc_gives_no_public_addresses_unless_told(ec2):
+    vpc = ec2.create_vpc(CidrBlock="198.18.2.0/24")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="198.18.2.0/26", AvailabilityZone="us-east-1f")["Subnet"]
+    assert (subnet["MapPublicIpOnLaunch"], subnet["DefaultForAz"]) == (False, False)
+    assert "PublicIpAddress" not in described(ec2, run(ec2, SubnetId=subnet["SubnetId"])[0])
+    ec2.modify_subnet_attribute(SubnetId=subnet["SubnetId"], MapPublicIpOnLaunch={"Value": True})
+    assert "PublicIpAddress" in described(ec2, run(ec2, SubnetId=subnet["SubnetId"])[0])
 
 
 def test_an_instance_without_a_subnet_goes_to_the_default_one_of_its_zone(ec2):
