@@ -92,7 +92,11 @@ except ImportError:
 with contextlib.suppress(ImportError):
     from botocore.exceptions import BotoCoreError, ClientError
 
-COMMANDS = [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", deadman.TIMER]]
+# Restarted, not started: an image of the cluster's own has the timer of the instance that it was made from.
+COMMANDS = [
+    ["systemctl", word, *units]
+    for word, units in (("daemon-reload", []), ("enable", [deadman.TIMER]), ("restart", [deadman.TIMER]))
+]
 
 
 class Launcher:

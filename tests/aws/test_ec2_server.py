@@ -243,19 +243,21 @@ def test_a_new_version_of_a_template_starts_from_another(ec2):
     assert value["UserData"]["Value"] == user_data
 
 
-def test_versions_of_a_template_are_deleted_and_their_numbers_stay_taken(ec2):
+def test_versions_of_a_template_are_deleted_except_the_default_one(ec2):
     name = unique("template")
     data = {"ImageId": DEBIAN, "InstanceType": "c7i.large"}
-    ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
-    for _ in range(2):
-        ec2.create_launch_template_version(LaunchTemplateName=name, LaunchTemplateData=data)
-    gone = ec2.delete_launch_template_versions(LaunchTemplateName=name, Versions=["1", "3"])
-    # The first is the default one.
-    assert [row["VersionNumber"] for row in gone["SuccessfullyDeletedLaunchTemplateVersions"]] == [3]
-    assert [row["VersionNumber"] for row in gone["UnsuccessfullyDeletedLaunchTemplateVersions"]] == [1]
-    ec2.create_launch_template_version(LaunchTemplateName=name, LaunchTemplateData=data)
+    template = ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)["LaunchTemplate"]
+    for size in ("xlarge", "2xlarge"):
+        change = {"InstanceType": f"c7i.{size}"}
+        ec2.create_launch_template_version(LaunchTemplateName=name, SourceVersion="1", LaunchTemplateData=change)
+    answer = ec2.delete_launch_template_versions(LaunchTemplateId=template["LaunchTemplateId"], Versions=["1", "2"])
+    assert [row["VersionNumber"] for row in answer["SuccessfullyDeletedLaunchTemplateVersions"]] == [2]
+    assert [row["VersionNumber"] for row in answer["UnsuccessfullyDeletedLaunchTemplateVersions"]] == [1]
     left = ec2.describe_launch_template_versions(LaunchTemplateName=name)["LaunchTemplateVersions"]
-    assert [row["VersionNumber"] for row in left] == [1, 2, 4]
+    assert {row["VersionNumber"]: row["LaunchTemplateData"]["InstanceType"] for row in left} == {
+        1: "c7i.large",
+        3: "c7i.2xlarge",
+    }
 
 
 @pytest.mark.parametrize(

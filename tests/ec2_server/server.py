@@ -10,7 +10,7 @@ from pathlib import Path
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from tests.ec2_server import dependencies, images, launch, network, placement, states, template_versions, templates
+from tests.ec2_server import dependencies, images, launch, network, placement, states, templates
 from tests.ec2_server.containers import Containers
 from tests.ec2_server.gateway import Gateway
 from tests.ec2_server.machines import NoMachines
@@ -33,7 +33,6 @@ def serve(*, port: int, ready: Path | None, checkip: str, default_vpc: str, cont
     machines.prepare()
     placement.install()
     templates.install()
-    template_versions.install()
     images.install(machines.captured)
     network.install(default_vpc)
     launch.install(machines.launched)

@@ -6,6 +6,8 @@ import copy
 from typing import Any
 
 from moto.core.responses import ActionResult
+from moto.ec2.exceptions import InvalidLaunchTemplateVersionNotFound
+from moto.ec2.models.launch_templates import LaunchTemplate, LaunchTemplateVersion
 from moto.ec2.responses.launch_templates import LaunchTemplates
 from moto.ec2.utils import parse_user_data
 
@@ -60,8 +62,27 @@ def with_root(mappings: list[dict[str, Any]], image: Any) -> list[dict[str, Any]
     return _by_device(own, mappings)
 
 
+def _version(template: LaunchTemplate, number: Any) -> Any:
+    """Return a version by its number; moto takes the number for a place in a list that is never shortened."""
+    wanted = {"$latest": template.versions[-1].number, "$default": template.default_version_number}
+    asked = wanted.get(str(number).lower(), number)
+    for version in template.versions:
+        if version.number == int(asked):
+            return version
+    raise InvalidLaunchTemplateVersionNotFound(template_id=template.id, version=number)
+
+
+def _create_version(template: LaunchTemplate, data: dict[str, Any], description: str) -> Any:
+    number = template.versions[-1].number + 1 if template.versions else 1
+    template.versions.append(LaunchTemplateVersion(template, number, data, description))
+    return template.versions[-1]
+
+
 def install() -> None:
-    """Let a new version of a template start from another, and keep the template's own tags out of its data."""
+    """Let versions of a template start from another and be deleted; keep the template's own tags out of its data."""
+    LaunchTemplate.get_version = _version
+    LaunchTemplate.default_version = lambda self: _version(self, "$default")
+    LaunchTemplate.create_version = _create_version
     create, original = LaunchTemplates.create_launch_template, LaunchTemplates.create_launch_template_version
 
     def create_launch_template(self: Any) -> ActionResult:
@@ -90,5 +111,29 @@ def install() -> None:
             }
         return original(self)
 
+    def delete_launch_template_versions(self: Any) -> ActionResult:
+        template = self.ec2_backend.get_launch_template(self._get_param("LaunchTemplateId"))
+        done, refused = [], []
+        for number in self._get_param("Versions", []):
+            row = {
+                "LaunchTemplateId": template.id,
+                "LaunchTemplateName": template.name,
+                "VersionNumber": template.get_version(number).number,
+            }
+            if template.is_default(template.get_version(number)):
+                error = {"Code": "operationNotPermitted", "Message": "the default version"}
+                refused.append(row | {"ResponseError": error})
+            else:
+                done.append(row)
+        gone = {row["VersionNumber"] for row in done}
+        template.versions = [version for version in template.versions if version.number not in gone]
+        return ActionResult(
+            {
+                "SuccessfullyDeletedLaunchTemplateVersions": done,
+                "UnsuccessfullyDeletedLaunchTemplateVersions": refused,
+            }
+        )
+
+    LaunchTemplates.delete_launch_template_versions = delete_launch_template_versions
     LaunchTemplates.create_launch_template = create_launch_template
     LaunchTemplates.create_launch_template_version = create_launch_template_version
