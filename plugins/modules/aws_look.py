@@ -44,7 +44,8 @@ nodes:
   returned: always
   type: list
 vpc:
-  description: C(id), C(kind) (own, default, given; missing where one has to be made).
+  description: >-
+    C(id), C(cidr), C(kind) (own, default, given; missing where one has to be made, unfinished where one was begun).
   returned: always
   type: dict
 subnets:
@@ -52,7 +53,7 @@ subnets:
   returned: always
   type: list
 zones:
-  description: Zones of the region; only where a VPC has to be made.
+  description: Zones of the region; only where a VPC has to be made or finished.
   returned: always
   type: list
 group:
@@ -132,31 +133,33 @@ class Looker:
         wanted = self.params["subnet_id"]
         if wanted:
             found = self.ec2.describe_subnets(aws_retry=True, SubnetIds=[wanted])["Subnets"]
-            vpc = {"id": found[0]["VpcId"], "kind": "given"}
+            vpc = {"id": found[0]["VpcId"], "kind": "given", "cidr": ""}
             return {"vpc": vpc, "subnets": [_subnet(item) for item in found], "zones": []}
-        vpcs = self.ec2.describe_vpcs(aws_retry=True)["Vpcs"]
+        vpcs = sorted(self.ec2.describe_vpcs(aws_retry=True)["Vpcs"], key=lambda item: item["VpcId"])
         cluster = self.params["cluster"]
         own = [item for item in vpcs if aws_instances.tags_of(item).get(aws_instances.CLUSTER_TAG) == cluster]
         default = [item for item in vpcs if item.get("IsDefault")]
         if not own + default:
-            zones = self.ec2.describe_availability_zones(
-                aws_retry=True, Filters=[{"Name": "zone-type", "Values": ["availability-zone"]}]
-            )["AvailabilityZones"]
-            return {
-                "vpc": {"id": "", "kind": "missing"},
-                "subnets": [],
-                "zones": sorted(zone["ZoneName"] for zone in zones),
-            }
-        vpc = {"id": (own + default)[0]["VpcId"], "kind": "own" if own else "default"}
+            return self._missing()
+        chosen = (own + default)[0]
+        vpc = {"id": chosen["VpcId"], "kind": "own" if own else "default", "cidr": chosen["CidrBlock"]}
         mine = self.mine if own else [{"Name": "default-for-az", "Values": ["true"]}]
-        found = self.ec2.describe_subnets(aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine])[
-            "Subnets"
-        ]
-        return {
-            "vpc": vpc,
-            "subnets": sorted((_subnet(item) for item in found), key=lambda item: item["zone"]),
-            "zones": [],
-        }
+        answer = self.ec2.describe_subnets(aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine])
+        subnets = sorted((_subnet(item) for item in answer["Subnets"]), key=lambda item: str(item["zone"]))
+        if not own and not subnets:
+            return self._missing()
+        # That a subnet gives public addresses is the last that aws_vpc sees to.
+        if own and not (subnets and all(item["public"] for item in subnets)):
+            return {"vpc": {**vpc, "kind": "unfinished"}, "subnets": subnets, "zones": self._zones()}
+        return {"vpc": vpc, "subnets": subnets, "zones": []}
+
+    def _missing(self) -> dict[str, Any]:
+        return {"vpc": {"id": "", "kind": "missing", "cidr": ""}, "subnets": [], "zones": self._zones()}
+
+    def _zones(self) -> list[str]:
+        kind = [{"Name": "zone-type", "Values": ["availability-zone"]}]
+        zones = self.ec2.describe_availability_zones(aws_retry=True, Filters=kind)["AvailabilityZones"]
+        return sorted(zone["ZoneName"] for zone in zones)
 
     def group(self) -> dict[str, Any]:
         """Return the security group."""
@@ -168,6 +171,7 @@ class Looker:
             ports = f"{rule.get('FromPort', 'all')}-{rule.get('ToPort', 'all')}"
             sources = [item["CidrIp"] for item in rule.get("IpRanges", ())]
             sources += [item["CidrIpv6"] for item in rule.get("Ipv6Ranges", ())]
+            sources += [item["PrefixListId"] for item in rule.get("PrefixListIds", ())]
             sources += [item["GroupId"] for item in rule.get("UserIdGroupPairs", ())]
             rules += [f"{rule['IpProtocol']} {ports if rule['IpProtocol'] != '-1' else 'all'} {it}" for it in sources]
         return {"id": found[0]["GroupId"], "vpc": found[0].get("VpcId", ""), "rules": sorted(rules)}
