@@ -48,7 +48,7 @@ def code_of(error: BaseException) -> str:
 
 
 def refused(text: str) -> str:
-    """Return one line for a message with an answer of AWS about credentials or permissions, '' for any other message."""
+    """Return one line for a message with AWS's answer about credentials or permissions, '' for any other message."""
     answer = _ANSWER.search(text)
     if answer is None:
         return ""
@@ -59,8 +59,8 @@ def refused(text: str) -> str:
         return f"AWS: the credentials are not accepted ({code} on {operation}); check AWS_ACCESS_KEY_ID or aws_profile"
     if code == NO_SPOT_ROLE:
         return (
-            "AWS: the account has no role for spot instances, and these credentials may not make it; have it made once: "
-            "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+            "AWS: the account has no role for spot instances, and these credentials may not make it; "
+            "have it made once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
         )
     if code in DENIED:
         named = _PERMISSION.search(text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from icefield_train.rules import refusal
-from plugins.module_utils import aws_types
+from plugins.module_utils import aws_rules, aws_types
 
 # A VPC of the cluster's own gets subnets in so many zones: enough for a fall-back, and few calls.
 OWN_ZONES = 2
@@ -101,7 +101,7 @@ def own_subnets(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[di
 def wanted_rules(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """Return the rules of the security group as ``aws_look`` words them."""
     group = look["group"].get("id", "the group itself")
-    return sorted([f"-1 all {group}", f"tcp 22-22 {settings['ssh_cidr']}"])
+    return sorted(aws_rules.by_words(aws_rules.wanted(group, settings["ssh_cidr"])))
 
 
 def _zones(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
@@ -239,8 +239,9 @@ def _words(
     nodes: Sequence[Mapping[str, Any]],
     families: Mapping[str, Any],
 ) -> Iterator[str]:
+    network = look["vpc"].get("cidr") or settings["aws_vpc_cidr"]
     named = {
-        "vpc": f"VPC {look['vpc'].get('cidr') or settings['aws_vpc_cidr']} with {len(result['subnets'])} subnets, internet gateway, route table",
+        "vpc": f"VPC {network} with {len(result['subnets'])} subnets, internet gateway, route table",
         "group": f"security group: everything among the nodes, ssh from {settings['ssh_cidr']}",
         "key": "key pair (ed25519)",
         "placement": "placement group (cluster)",

@@ -89,9 +89,9 @@ from ansible_collections.amazon.aws.plugins.module_utils.modules import AnsibleA
 from ansible_collections.amazon.aws.plugins.module_utils.retries import AWSRetry
 
 try:
-    from ansible.module_utils import aws_errors, aws_instances
+    from ansible.module_utils import aws_errors, aws_instances, aws_rules
 except ImportError:
-    from plugins.module_utils import aws_errors, aws_instances
+    from plugins.module_utils import aws_errors, aws_instances, aws_rules
 
 # Where botocore is missing, AnsibleAWSModule says so.
 with contextlib.suppress(ImportError):
@@ -166,15 +166,8 @@ class Looker:
         found = self.ec2.describe_security_groups(aws_retry=True, Filters=self.mine)["SecurityGroups"]
         if not found:
             return {}
-        rules = []
-        for rule in found[0]["IpPermissions"]:
-            ports = f"{rule.get('FromPort', 'all')}-{rule.get('ToPort', 'all')}"
-            sources = [item["CidrIp"] for item in rule.get("IpRanges", ())]
-            sources += [item["CidrIpv6"] for item in rule.get("Ipv6Ranges", ())]
-            sources += [item["PrefixListId"] for item in rule.get("PrefixListIds", ())]
-            sources += [item["GroupId"] for item in rule.get("UserIdGroupPairs", ())]
-            rules += [f"{rule['IpProtocol']} {ports if rule['IpProtocol'] != '-1' else 'all'} {it}" for it in sources]
-        return {"id": found[0]["GroupId"], "vpc": found[0].get("VpcId", ""), "rules": sorted(rules)}
+        rules = sorted(aws_rules.by_words(found[0]["IpPermissions"]))
+        return {"id": found[0]["GroupId"], "vpc": found[0].get("VpcId", ""), "rules": rules}
 
     def key(self) -> dict[str, Any]:
         """Return the key pair."""
@@ -197,7 +190,9 @@ class Looker:
         """Return the image to start from, and the images made for this cluster."""
         found = self.ec2.describe_images(aws_retry=True, Owners=["self"], Filters=self.mine)["Images"]
         own = [_baked(item) for item in found]
-        fitting = [item for item in own if item["fingerprint"] and item["fingerprint"] == self.params["fingerprint"]]
+        wanted = self.params["fingerprint"]
+        # One that is not available yet comes from a run that was cut off.
+        fitting = [item for item in own if wanted and item["fingerprint"] == wanted and item["state"] == "available"]
         user = OFFICIAL[self.params["os"]]["user"]
         if fitting:
             newest = max(fitting, key=lambda item: item["made"])
@@ -249,6 +244,7 @@ def _baked(item: dict[str, Any]) -> dict[str, Any]:
         "architecture": item.get("Architecture", ""),
         "fingerprint": tags.get(aws_instances.PRINT_TAG, ""),
         "user": tags.get(aws_instances.USER_TAG, ""),
+        "state": item.get("State", ""),
         "made": item.get("CreationDate", ""),
         "snapshots": [disk["SnapshotId"] for disk in disks],
     }

@@ -48,52 +48,20 @@ subnets:
   type: dict
 """
 
-import contextlib
 from typing import Any
 
 from ansible_collections.amazon.aws.plugins.module_utils.modules import AnsibleAWSModule
-from ansible_collections.amazon.aws.plugins.module_utils.retries import AWSRetry
 
 try:
-    from ansible.module_utils import aws_errors, aws_instances
+    from ansible.module_utils.aws_parts import Parts, carry_out
 except ImportError:
-    from plugins.module_utils import aws_errors, aws_instances
-
-# Where botocore is missing, AnsibleAWSModule says so.
-with contextlib.suppress(ImportError):
-    from botocore.exceptions import BotoCoreError, ClientError
+    from plugins.module_utils.aws_parts import Parts, carry_out
 
 EVERYWHERE = "0.0.0.0/0"
 
 
-class Network:
+class Network(Parts):
     """The parts of a cluster's own network."""
-
-    def __init__(self, module: AnsibleAWSModule) -> None:
-        self.p = module.params
-        self.check_mode = module.check_mode
-        self.changed = False
-        # A part may be in use for a moment after its user has gone.
-        codes = [*aws_errors.NOT_YET, "DependencyViolation"]
-        self.ec2 = module.client(
-            "ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8, catch_extra_error_codes=codes)
-        )
-
-    def found(self, call: str, answer: str) -> list[dict[str, Any]]:
-        """Return the cluster's own of one kind."""
-        mine = [{"Name": f"tag:{aws_instances.CLUSTER_TAG}", "Values": [self.p["cluster"]]}]
-        return list(getattr(self.ec2, call)(aws_retry=True, Filters=mine)[answer])
-
-    def do(self, call: str, **arguments: Any) -> dict[str, Any]:
-        """Make a call that changes something."""
-        self.changed = True
-        return {} if self.check_mode else dict(getattr(self.ec2, call)(aws_retry=True, **arguments))
-
-    def make(self, kind: str, call: str, answer: str, name: str = "", **arguments: Any) -> dict[str, Any]:
-        """Make one part, with its tags from the first moment on."""
-        tags = {"Name": name or f"icefield-{self.p['cluster']}", **self.p["tags"]}
-        spec = [{"ResourceType": kind, "Tags": aws_instances.tag_list(tags)}]
-        return dict(self.do(call, TagSpecifications=spec, **arguments)[answer])
 
     def present(self) -> dict[str, Any]:
         """Make what is missing; return ids."""
@@ -103,7 +71,7 @@ class Network:
             tables = self.found("describe_route_tables", "RouteTables")
             subnets = self.found("describe_subnets", "Subnets")
         else:
-            vpcs = [self.make("vpc", "create_vpc", "Vpc", CidrBlock=self.p["cidr"])]
+            vpcs = [self.make("create_vpc", "vpc", CidrBlock=self.p["cidr"])["Vpc"]]
             gateways, tables, subnets = [], [], []
         vpc = min(item["VpcId"] for item in vpcs)
         gateway = self._gateway(vpc, gateways)
@@ -116,13 +84,13 @@ class Network:
         free = [item for item in there if not item["Attachments"]]
         if here:
             return str(here[0]["InternetGatewayId"])
-        item = (free or [self.make("internet-gateway", "create_internet_gateway", "InternetGateway")])[0]
+        item = free[0] if free else self.make("create_internet_gateway", "internet-gateway")["InternetGateway"]
         self.do("attach_internet_gateway", InternetGatewayId=item["InternetGatewayId"], VpcId=vpc)
         return str(item["InternetGatewayId"])
 
     def _table(self, vpc: str, gateway: str, there: list[dict[str, Any]]) -> dict[str, Any]:
         here = [item for item in there if item["VpcId"] == vpc]
-        table = (here or [self.make("route-table", "create_route_table", "RouteTable", VpcId=vpc)])[0]
+        table = here[0] if here else self.make("create_route_table", "route-table", VpcId=vpc)["RouteTable"]
         if not any(route.get("DestinationCidrBlock") == EVERYWHERE for route in table["Routes"]):
             self.do(
                 "create_route",
@@ -138,7 +106,7 @@ class Network:
         here = [item for item in there if item["VpcId"] == vpc and item["CidrBlock"] == wanted["cidr"]]
         place = {"VpcId": vpc, "CidrBlock": wanted["cidr"], "AvailabilityZone": wanted["zone"]}
         name = f"icefield-{self.p['cluster']}-{wanted['zone']}"
-        subnet = (here or [self.make("subnet", "create_subnet", "Subnet", name, **place)])[0]
+        subnet = here[0] if here else self.make("create_subnet", "subnet", name=name, **place)["Subnet"]
         bound = {way.get("SubnetId") for way in table.get("Associations", ())}
         if subnet["SubnetId"] not in bound:
             self.do("associate_route_table", RouteTableId=table["RouteTableId"], SubnetId=subnet["SubnetId"])
@@ -176,17 +144,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     network = Network(module)
-    result: dict[str, Any] = {}
-    try:
-        if module.params["state"] == "absent":
-            network.absent()
-        elif module.check_mode:
-            network.changed = True
-        else:
-            result = network.present()
-    except (BotoCoreError, ClientError) as error:
-        module.fail_json(msg=aws_errors.explain(error))
-    module.exit_json(changed=network.changed, **result)
+    carry_out(module, network, network.absent if module.params["state"] == "absent" else network.present)
 
 
 if __name__ == "__main__":
