@@ -9,6 +9,7 @@ from typing import Any
 EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 WRONG = ("AuthFailure", "InvalidClientTokenId", "SignatureDoesNotMatch", "UnrecognizedClientException")
 DENIED = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
+NO_SPOT_ROLE = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 # No room for what is asked, so that another type, zone or market may do.
 CAPACITY = (
     "InsufficientInstanceCapacity",
@@ -20,6 +21,24 @@ CAPACITY = (
     "InstanceLimitExceeded",
     "Unsupported",
 )
+# What has just been made may not be known everywhere yet; EC2's documentation says to ask again (eventual consistency).
+NOT_YET = [
+    "InvalidInstanceID.NotFound",
+    "InvalidGroup.NotFound",
+    "InvalidKeyPair.NotFound",
+    "InvalidLaunchTemplateId.NotFound",
+    "InvalidPlacementGroup.Unknown",
+    "InvalidSubnetID.NotFound",
+    "InvalidVpcID.NotFound",
+    "InvalidInternetGatewayID.NotFound",
+    "InvalidRouteTableID.NotFound",
+]
+# Calls that are not EC2's own.
+SERVICES = {"GetParameter": "ssm", "GetCallerIdentity": "sts"}
+# How botocore words an answer that is an error.
+_ANSWER = re.compile(r"An error occurred \((?P<code>[\w.]+)\) when calling the (?P<operation>\w+) operation")
+# How AWS names what is missing. It need not be the call: RunInstances with tags takes ec2:CreateTags too.
+_PERMISSION = re.compile(r"not authorized to perform: (?P<name>[a-z0-9-]+:\w+)")
 
 
 def code_of(error: BaseException) -> str:
@@ -28,16 +47,34 @@ def code_of(error: BaseException) -> str:
     return str(response.get("Error", {}).get("Code", ""))
 
 
-def explain(error: BaseException) -> str:
-    """Return one line: what failed, why, and what to do about it."""
-    code, operation = code_of(error), getattr(error, "operation_name", "")
-    text = " ".join(str(error).split())
+def refused(text: str) -> str:
+    """Return one line for a message with AWS's answer about credentials or permissions, '' for any other message."""
+    answer = _ANSWER.search(text)
+    if answer is None:
+        return ""
+    code, operation = answer["code"], answer["operation"]
     if code in EXPIRED:
         return f"AWS: the credentials have expired ({code} on {operation}); renew them and run again"
     if code in WRONG:
         return f"AWS: the credentials are not accepted ({code} on {operation}); check AWS_ACCESS_KEY_ID or aws_profile"
+    if code == NO_SPOT_ROLE:
+        return (
+            "AWS: the account has no role for spot instances, and these credentials may not make it; "
+            "have it made once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+        )
     if code in DENIED:
-        return f"AWS: the permission ec2:{operation} is missing ({code}); docs/aws.md has the policy that is needed"
+        named = _PERMISSION.search(text)
+        missing = named["name"] if named else f"{SERVICES.get(operation, 'ec2')}:{operation}"
+        on = "" if missing.endswith(f":{operation}") else f" on {operation}"
+        return f"AWS: the permission {missing} is missing ({code}{on}); docs/aws.md has the policy that is needed"
+    return ""
+
+
+def explain(error: BaseException) -> str:
+    """Return one line: what failed, why, and what to do about it."""
+    text = " ".join(str(error).split())
+    if line := refused(text):
+        return line
     name = type(error).__name__
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
         return "AWS: no credentials are found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or aws_profile"

@@ -18,11 +18,17 @@ def launch_folder(state: Path, name: str) -> Path:
     return state / "launch" / name
 
 
-def one_time(state: Path, name: str, files: Mapping[str, str], commands: Iterable[list[str]]) -> tuple[str, str]:
-    """Return user data (cloud-config) and public host key for the launch of a node.
+def is_kept(state: Path, name: str) -> bool:
+    """Tell whether there is user data of an earlier call, not too old to make the same call again."""
+    data = launch_folder(state, name) / "user-data"
+    return data.exists() and time.time() - data.stat().st_mtime < KEEP_SECONDS
 
-    Both are kept on disk and returned again for a while, so that a launch whose answer was lost can be repeated as the
-    very same call. User data can be read by whoever may describe the instance and by any process on it: hence one time.
+
+def one_time(state: Path, name: str, files: Mapping[str, str], commands: Iterable[list[str]]) -> str:
+    """Return user data (cloud-config) for the launch of a node, which gives it a host key; the public half is kept too.
+
+    It is returned again for a while, so that a launch whose answer was lost can be repeated as the very same call.
+    User data can be read by whoever may describe the instance and by any process on it: hence one time.
 
     Args:
         state: folder of the cluster's state.
@@ -32,8 +38,8 @@ def one_time(state: Path, name: str, files: Mapping[str, str], commands: Iterabl
     """
     folder = launch_folder(state, name)
     data, public = folder / "user-data", folder / "host_key.pub"
-    if data.exists() and time.time() - data.stat().st_mtime < KEEP_SECONDS:
-        return data.read_text(), public.read_text().strip()
+    if is_kept(state, name):
+        return data.read_text()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = folder / "host_key"
     for old in (private, public, data):
@@ -52,10 +58,12 @@ def one_time(state: Path, name: str, files: Mapping[str, str], commands: Iterabl
         "runcmd": list(commands),
     }
     private.unlink()
-    # JSON is YAML, and the controller's Python may lack a YAML library.
-    data.touch(mode=0o600)
-    data.write_text("#cloud-config\n" + json.dumps(config, indent=1) + "\n")
-    return data.read_text(), public.read_text().strip()
+    # JSON is YAML, and the controller's Python may lack a YAML library. Whole or not at all: it may be read again.
+    unfinished = folder / "user-data.new"
+    unfinished.touch(mode=0o600)
+    unfinished.write_text("#cloud-config\n" + json.dumps(config, indent=1) + "\n")
+    unfinished.replace(data)
+    return data.read_text()
 
 
 def forget(state: Path, name: str) -> None:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from icefield_train.rules import refusal
-from plugins.module_utils import aws_types
+from plugins.module_utils import aws_rules, aws_types
 
 # A VPC of the cluster's own gets subnets in so many zones: enough for a fall-back, and few calls.
 OWN_ZONES = 2
+# Kinds of a VPC, as aws_look tells them, with which there is something to do.
+UNMADE = ("missing", "unfinished")
 
 
 def plan(
@@ -86,11 +88,11 @@ def digest(spec: Mapping[str, Any]) -> str:
 
 
 def own_subnets(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return zone and network of each subnet of a VPC that has to be made; [] where none has to."""
-    if look["vpc"]["kind"] != "missing":
+    """Return zone and network of each subnet of a VPC that has to be made or finished; [] where none has to."""
+    if look["vpc"]["kind"] not in UNMADE:
         return []
     zones = (settings["aws_zones"] or look["zones"])[:OWN_ZONES]
-    network = ipaddress.IPv4Network(settings["aws_vpc_cidr"])
+    network = ipaddress.IPv4Network(look["vpc"].get("cidr") or settings["aws_vpc_cidr"])
     extra = max(1, (len(zones) - 1).bit_length())
     parts = network.subnets(prefixlen_diff=extra)
     return [{"zone": zone, "cidr": str(part)} for zone, part in zip(zones, parts, strict=False)]
@@ -99,11 +101,11 @@ def own_subnets(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[di
 def wanted_rules(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """Return the rules of the security group as ``aws_look`` words them."""
     group = look["group"].get("id", "the group itself")
-    return sorted([f"-1 all {group}", f"tcp 22-22 {settings['ssh_cidr']}"])
+    return sorted(aws_rules.by_words(aws_rules.wanted(group, settings["ssh_cidr"])))
 
 
 def _zones(look: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    there = [item["zone"] for item in look["subnets"] or own_subnets(look, settings)]
+    there = [item["zone"] for item in own_subnets(look, settings) or look["subnets"]]
     return [zone for zone in settings["aws_zones"] if zone in there] if settings["aws_zones"] else there
 
 
@@ -144,7 +146,7 @@ def _candidates(
 def _missing(
     look: Mapping[str, Any], result: Mapping[str, Any], settings: Mapping[str, Any], key_print: str
 ) -> Iterator[str]:
-    if look["vpc"]["kind"] == "missing":
+    if look["vpc"]["kind"] in UNMADE:
         yield "vpc"
     if not look["group"] or look["group"]["rules"] != result["rules"]:
         yield "group"
@@ -237,8 +239,9 @@ def _words(
     nodes: Sequence[Mapping[str, Any]],
     families: Mapping[str, Any],
 ) -> Iterator[str]:
+    network = look["vpc"].get("cidr") or settings["aws_vpc_cidr"]
     named = {
-        "vpc": f"VPC {settings['aws_vpc_cidr']} with {len(result['subnets'])} subnets, internet gateway, route table",
+        "vpc": f"VPC {network} with {len(result['subnets'])} subnets, internet gateway, route table",
         "group": f"security group: everything among the nodes, ssh from {settings['ssh_cidr']}",
         "key": "key pair (ed25519)",
         "placement": "placement group (cluster)",

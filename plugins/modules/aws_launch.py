@@ -8,7 +8,8 @@ module: aws_launch
 short_description: Launch instances, all of one type in one zone of one market
 description:
   - Tries the candidates in order. Where one has no room for all nodes, what it gave is ended and the next is tried.
-  - The client token of a call is made of the node's name and one-time host key, so that a repeated call makes nothing.
+  - The client token of a call stands for all that it says, the node's one-time host key included, so that a repeated
+    call makes nothing.
   - Waits until the instances run and have addresses. Their one-time host keys stay in the cluster's state.
 options:
   cluster:
@@ -73,6 +74,7 @@ nodes:
 
 import contextlib
 import hashlib
+import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,7 +106,8 @@ class Launcher:
         self.p = module.params
         self.state = Path(module.params["state_dir"])
         # Throttling and lost connections are retried with back-off; the client token makes that safe.
-        self.ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
+        retry = AWSRetry.jittered_backoff(retries=8, catch_extra_error_codes=aws_errors.NOT_YET)
+        self.ec2 = module.client("ec2", retry_decorator=retry)
 
     def try_all(self) -> tuple[dict[str, Any], list[str], list[str]]:
         """Return the candidate that had room, the instances' ids, and why earlier candidates had none."""
@@ -115,22 +118,45 @@ class Launcher:
                 for node in self.p["launch"]:
                     ids.append(self.run(node, candidate))
             except ClientError as error:
-                if ids:
-                    self.ec2.terminate_instances(aws_retry=True, InstanceIds=ids)
+                self.undo(ids)
                 code = aws_errors.code_of(error)
                 if code not in aws_errors.CAPACITY:
                     raise
                 refused.append(f"{candidate['type']} in {candidate['zone']}, {candidate['market']}: {code}")
-                for node in self.p["launch"]:
-                    aws_keys.forget(self.state, node["name"])
                 continue
             return candidate, ids, refused
         return {}, [], refused
 
+    def undo(self, ids: list[str]) -> None:
+        """End instances, and forget what they were launched with: a cluster's nodes are all of one kind."""
+        for node in self.p["launch"]:
+            aws_keys.forget(self.state, node["name"])
+        if ids:
+            self.ec2.terminate_instances(aws_retry=True, InstanceIds=ids)
+            # As long as they are there, they hold the placement group in their zone.
+            self.ec2.get_waiter("instance_terminated").wait(InstanceIds=ids)
+
     def run(self, node: dict[str, Any], candidate: dict[str, Any]) -> str:
         """Launch one node; return the instance's id."""
+        repeated = aws_keys.is_kept(self.state, node["name"])
+        request = self.request(node, candidate)
+        if repeated and self.has_ended(request["ClientToken"]):
+            # EC2 would answer with that very instance.
+            aws_keys.forget(self.state, node["name"])
+            request = self.request(node, candidate)
+        return str(self.ec2.run_instances(aws_retry=True, **request)["Instances"][0]["InstanceId"])
+
+    def has_ended(self, token: str) -> bool:
+        """Tell whether an instance was launched with this client token and is no more."""
+        filters = [
+            {"Name": "client-token", "Values": [token]},
+            {"Name": "instance-state-name", "Values": ["shutting-down", "terminated"]},
+        ]
+        return bool(self.ec2.describe_instances(aws_retry=True, Filters=filters)["Reservations"])
+
+    def request(self, node: dict[str, Any], candidate: dict[str, Any]) -> dict[str, Any]:
+        """Return the call that launches one node; its client token stands for all of it."""
         files = deadman.units(datetime.now(UTC), self.p["hours"])
-        user_data, public = aws_keys.one_time(self.state, node["name"], files, COMMANDS)
         tags = {
             "Name": node["name"],
             aws_instances.CLUSTER_TAG: self.p["cluster"],
@@ -141,30 +167,26 @@ class Launcher:
         if candidate["usd_hour"] is not None:
             tags[aws_instances.PRICE_TAG] = str(candidate["usd_hour"])
         kinds = ["instance", "volume", "network-interface"]
-        options: dict[str, Any] = {}
+        call: dict[str, Any] = {
+            "MinCount": 1,
+            "MaxCount": 1,
+            "LaunchTemplate": {"LaunchTemplateId": self.p["template"], "Version": "$Latest"},
+            "InstanceType": candidate["type"],
+            "SubnetId": self.p["subnets"][candidate["zone"]],
+            "UserData": aws_keys.one_time(self.state, node["name"], files, COMMANDS),
+        }
         if candidate["market"] == "spot":
             kinds.append("spot-instances-request")
-            options["InstanceMarketOptions"] = {
+            call["InstanceMarketOptions"] = {
                 "MarketType": "spot",
                 "SpotOptions": {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"},
             }
         if candidate["placement"] and self.p["placement_group"]:
-            options["Placement"] = {"GroupName": self.p["placement_group"]}
-        subnet = self.p["subnets"][candidate["zone"]]
-        token = "|".join([self.p["cluster"], node["name"], public, candidate["type"], subnet, candidate["market"]])
-        answer = self.ec2.run_instances(
-            aws_retry=True,
-            MinCount=1,
-            MaxCount=1,
-            ClientToken=hashlib.sha256(token.encode()).hexdigest(),
-            LaunchTemplate={"LaunchTemplateId": self.p["template"], "Version": "$Latest"},
-            InstanceType=candidate["type"],
-            SubnetId=subnet,
-            UserData=user_data,
-            TagSpecifications=[{"ResourceType": kind, "Tags": aws_instances.tag_list(tags)} for kind in kinds],
-            **options,
-        )
-        return str(answer["Instances"][0]["InstanceId"])
+            call["Placement"] = {"GroupName": self.p["placement_group"]}
+        call["TagSpecifications"] = [{"ResourceType": kind, "Tags": aws_instances.tag_list(tags)} for kind in kinds]
+        # 64 characters are what EC2 takes.
+        token = hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()
+        return {**call, "ClientToken": token}
 
     def wait(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the instances when they run.

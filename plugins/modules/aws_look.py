@@ -44,7 +44,8 @@ nodes:
   returned: always
   type: list
 vpc:
-  description: C(id), C(kind) (own, default, given; missing where one has to be made).
+  description: >-
+    C(id), C(cidr), C(kind) (own, default, given; missing where one has to be made, unfinished where one was begun).
   returned: always
   type: dict
 subnets:
@@ -52,7 +53,7 @@ subnets:
   returned: always
   type: list
 zones:
-  description: Zones of the region; only where a VPC has to be made.
+  description: Zones of the region; only where a VPC has to be made or finished.
   returned: always
   type: list
 group:
@@ -88,9 +89,9 @@ from ansible_collections.amazon.aws.plugins.module_utils.modules import AnsibleA
 from ansible_collections.amazon.aws.plugins.module_utils.retries import AWSRetry
 
 try:
-    from ansible.module_utils import aws_errors, aws_instances
+    from ansible.module_utils import aws_errors, aws_instances, aws_rules
 except ImportError:
-    from plugins.module_utils import aws_errors, aws_instances
+    from plugins.module_utils import aws_errors, aws_instances, aws_rules
 
 # Where botocore is missing, AnsibleAWSModule says so.
 with contextlib.suppress(ImportError):
@@ -132,45 +133,41 @@ class Looker:
         wanted = self.params["subnet_id"]
         if wanted:
             found = self.ec2.describe_subnets(aws_retry=True, SubnetIds=[wanted])["Subnets"]
-            vpc = {"id": found[0]["VpcId"], "kind": "given"}
+            vpc = {"id": found[0]["VpcId"], "kind": "given", "cidr": ""}
             return {"vpc": vpc, "subnets": [_subnet(item) for item in found], "zones": []}
-        vpcs = self.ec2.describe_vpcs(aws_retry=True)["Vpcs"]
+        vpcs = sorted(self.ec2.describe_vpcs(aws_retry=True)["Vpcs"], key=lambda item: item["VpcId"])
         cluster = self.params["cluster"]
         own = [item for item in vpcs if aws_instances.tags_of(item).get(aws_instances.CLUSTER_TAG) == cluster]
         default = [item for item in vpcs if item.get("IsDefault")]
         if not own + default:
-            zones = self.ec2.describe_availability_zones(
-                aws_retry=True, Filters=[{"Name": "zone-type", "Values": ["availability-zone"]}]
-            )["AvailabilityZones"]
-            return {
-                "vpc": {"id": "", "kind": "missing"},
-                "subnets": [],
-                "zones": sorted(zone["ZoneName"] for zone in zones),
-            }
-        vpc = {"id": (own + default)[0]["VpcId"], "kind": "own" if own else "default"}
+            return self._missing()
+        chosen = (own + default)[0]
+        vpc = {"id": chosen["VpcId"], "kind": "own" if own else "default", "cidr": chosen["CidrBlock"]}
         mine = self.mine if own else [{"Name": "default-for-az", "Values": ["true"]}]
-        found = self.ec2.describe_subnets(aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine])[
-            "Subnets"
-        ]
-        return {
-            "vpc": vpc,
-            "subnets": sorted((_subnet(item) for item in found), key=lambda item: item["zone"]),
-            "zones": [],
-        }
+        answer = self.ec2.describe_subnets(aws_retry=True, Filters=[{"Name": "vpc-id", "Values": [vpc["id"]]}, *mine])
+        subnets = sorted((_subnet(item) for item in answer["Subnets"]), key=lambda item: str(item["zone"]))
+        if not own and not subnets:
+            return self._missing()
+        # That a subnet gives public addresses is the last that aws_vpc sees to.
+        if own and not (subnets and all(item["public"] for item in subnets)):
+            return {"vpc": {**vpc, "kind": "unfinished"}, "subnets": subnets, "zones": self._zones()}
+        return {"vpc": vpc, "subnets": subnets, "zones": []}
+
+    def _missing(self) -> dict[str, Any]:
+        return {"vpc": {"id": "", "kind": "missing", "cidr": ""}, "subnets": [], "zones": self._zones()}
+
+    def _zones(self) -> list[str]:
+        kind = [{"Name": "zone-type", "Values": ["availability-zone"]}]
+        zones = self.ec2.describe_availability_zones(aws_retry=True, Filters=kind)["AvailabilityZones"]
+        return sorted(zone["ZoneName"] for zone in zones)
 
     def group(self) -> dict[str, Any]:
         """Return the security group."""
         found = self.ec2.describe_security_groups(aws_retry=True, Filters=self.mine)["SecurityGroups"]
         if not found:
             return {}
-        rules = []
-        for rule in found[0]["IpPermissions"]:
-            ports = f"{rule.get('FromPort', 'all')}-{rule.get('ToPort', 'all')}"
-            sources = [item["CidrIp"] for item in rule.get("IpRanges", ())]
-            sources += [item["CidrIpv6"] for item in rule.get("Ipv6Ranges", ())]
-            sources += [item["GroupId"] for item in rule.get("UserIdGroupPairs", ())]
-            rules += [f"{rule['IpProtocol']} {ports if rule['IpProtocol'] != '-1' else 'all'} {it}" for it in sources]
-        return {"id": found[0]["GroupId"], "vpc": found[0].get("VpcId", ""), "rules": sorted(rules)}
+        rules = sorted(aws_rules.by_words(found[0]["IpPermissions"]))
+        return {"id": found[0]["GroupId"], "vpc": found[0].get("VpcId", ""), "rules": rules}
 
     def key(self) -> dict[str, Any]:
         """Return the key pair."""
@@ -193,7 +190,9 @@ class Looker:
         """Return the image to start from, and the images made for this cluster."""
         found = self.ec2.describe_images(aws_retry=True, Owners=["self"], Filters=self.mine)["Images"]
         own = [_baked(item) for item in found]
-        fitting = [item for item in own if item["fingerprint"] and item["fingerprint"] == self.params["fingerprint"]]
+        wanted = self.params["fingerprint"]
+        # One that is not available yet comes from a run that was cut off.
+        fitting = [item for item in own if wanted and item["fingerprint"] == wanted and item["state"] == "available"]
         user = OFFICIAL[self.params["os"]]["user"]
         if fitting:
             newest = max(fitting, key=lambda item: item["made"])
@@ -245,6 +244,7 @@ def _baked(item: dict[str, Any]) -> dict[str, Any]:
         "architecture": item.get("Architecture", ""),
         "fingerprint": tags.get(aws_instances.PRINT_TAG, ""),
         "user": tags.get(aws_instances.USER_TAG, ""),
+        "state": item.get("State", ""),
         "made": item.get("CreationDate", ""),
         "snapshots": [disk["SnapshotId"] for disk in disks],
     }

@@ -1,11 +1,13 @@
-"""The test endpoint, without containers."""
+"""The test endpoint without containers, and what the playbooks do there."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,41 @@ def endpoint(tmp_path_factory):
             os.environ[name] = value
     running.process.terminate()
     assert running.process.wait(timeout=20) == 0
+
+
+def _tell(story, folder, default_vpc):
+    """Run one story on an endpoint of its own; return its steps."""
+    from .cloud import Cloud
+
+    endpoint = start_endpoint(folder / "ready", "--default-vpc", default_vpc)
+    cloud = Cloud(endpoint, f"t{os.getpid()}")
+    try:
+        return story(cloud)
+    finally:
+        endpoint.process.terminate()
+        endpoint.process.wait(timeout=20)
+        for cluster in cloud.clusters:
+            shutil.rmtree(ROOT / ".state" / cluster, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def stories(tmp_path_factory):
+    """Both stories, told at the same time: a playbook waits more than it works."""
+    from . import stories as told
+
+    with ThreadPoolExecutor(2) as pool:
+        default = pool.submit(_tell, told.with_default_vpc, tmp_path_factory.mktemp("default"), "198.19.96.0/20")
+        own = pool.submit(_tell, told.without_default_vpc, tmp_path_factory.mktemp("own"), "none")
+        return {"default": default.result(), "own": own.result()}
+
+
+@pytest.fixture(scope="session")
+def default(stories):
+    """The steps in a region that has a default VPC."""
+    return stories["default"]
+
+
+@pytest.fixture(scope="session")
+def own(stories):
+    """The steps in a region that has none."""
+    return stories["own"]

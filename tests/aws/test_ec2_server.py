@@ -282,6 +282,15 @@ def test_addresses_of_a_subnet_start_after_the_reserved_ones(ec2):
     assert [row["PrivateIpAddress"] for row in made] == ["198.18.0.4", "198.18.0.5", "198.18.0.6"]
 
 
+def test_a_subnet_of_a_users_own_vpc_gives_no_public_addresses_unless_told(ec2):
+    vpc = ec2.create_vpc(CidrBlock="198.18.2.0/24")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="198.18.2.0/26", AvailabilityZone="us-east-1f")["Subnet"]
+    assert (subnet["MapPublicIpOnLaunch"], subnet["DefaultForAz"]) == (False, False)
+    assert "PublicIpAddress" not in described(ec2, run(ec2, SubnetId=subnet["SubnetId"])[0])
+    ec2.modify_subnet_attribute(SubnetId=subnet["SubnetId"], MapPublicIpOnLaunch={"Value": True})
+    assert "PublicIpAddress" in described(ec2, run(ec2, SubnetId=subnet["SubnetId"])[0])
+
+
 def test_an_instance_without_a_subnet_goes_to_the_default_one_of_its_zone(ec2):
     first, third = run(ec2)[0], run(ec2, Placement={"AvailabilityZone": "us-east-1c"})[0]
     assert first["PrivateIpAddress"].startswith(("198.19.96.", "198.19.97.", "198.19.98.", "198.19.99."))

@@ -10,7 +10,7 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses.instances import InstanceResponse
-from moto.ec2.utils import parse_user_data
+from moto.ec2.utils import filter_dict_attribute_mapping, parse_user_data
 
 from tests.ec2_server import placement, templates
 
@@ -128,3 +128,4 @@ def install(launched: Launched) -> None:
         return result
 
     InstanceResponse.run_instances = run_instances
+    filter_dict_attribute_mapping["client-token"] = "client_token"

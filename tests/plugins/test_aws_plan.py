@@ -133,3 +133,15 @@ def test_an_unknown_type_is_taken_with_one_warning():
     assert result["faults"] == []
     assert len(result["warnings"]) == 1
     assert result["usd_hour"] is None
+
+
+def test_a_vpc_that_was_begun_is_finished_as_it_was_begun():
+    there = look(
+        vpc={"id": "vpc-1", "kind": "unfinished", "cidr": "10.99.0.0/20"},
+        subnets=[{"id": "s-a", "zone": "a", "public": False}],
+        zones=["a", "b", "c"],
+    )
+    result = of(there, wanted=1)
+    assert "vpc" in result["make"]
+    assert result["subnets"] == [{"zone": "a", "cidr": "10.99.0.0/21"}, {"zone": "b", "cidr": "10.99.8.0/21"}]
+    assert [item["zone"] for item in result["candidates"]] == ["a", "b"]
