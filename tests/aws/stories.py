@@ -3,7 +3,7 @@
 A step is a run of the playbooks, some seconds long; each test asserts one thing about some of them.
 """
 
-from .cloud import Cloud
+from .cloud import ROOT, Cloud
 
 # AWS's own words: an encoded blob that tells a user nothing comes last.
 DENIED = (
@@ -46,16 +46,16 @@ def add_foreign(ec2):
 
 
 def with_default_vpc(cloud: Cloud):
-    """Two clusters one after the other, beside what a user has."""
+    """A cluster of two beside what a user has, in good and bad days, and after it one of four."""
     two, four = cloud.cluster("two"), cloud.cluster("four")
     add_foreign(cloud.ec2)
     steps = {"two": two, "four": four, "before": cloud.region()}
 
     steps["first two"] = cloud.make(two, 2)
-    steps["shutdown"] = {
-        name: cloud.attribute(instance, "instanceInitiatedShutdownBehavior")
-        for name, instance in cloud.instances(two).items()
-    }
+    steps["shutdown"] = [
+        cloud.attribute(instance, "instanceInitiatedShutdownBehavior") for instance in cloud.instances(two).values()
+    ]
+    steps["key"] = (ROOT / ".state" / two / "id_ed25519").stat().st_mode & 0o777
     cloud.ec2.stop_instances(InstanceIds=[cloud.instances(two)[f"{two}-2"]])
     changes = {"aws_ssh_cidr": "198.51.100.0/24", "aws_disk_gb": 40}
     steps["grown"] = cloud.make(
@@ -72,53 +72,54 @@ def with_default_vpc(cloud: Cloud):
         **changes,
     )
     steps["shrunk"] = cloud.make(two, 2, **changes)
+    steps["image"] = cloud.play("tests/aws/playbooks/image.yml", two)
+
+    cloud.end_nodes(two)
+    no_room = {"code": "InsufficientInstanceCapacity", "message": "We do not have sufficient capacity", "status": 500}
+    where = {"Placement.AvailabilityZone": "us-east-1a", **launches(f"{two}-2")}
+    steps["second zone"] = cloud.make(
+        two, 2, faults=[{"action": "RunInstances", "where": where, "times": 9, **no_room}], **changes
+    )
+    cloud.end_nodes(two)
+    # boto3's own attempts are switched off: as if the controller died there.
+    steps["cut"] = cloud.make(
+        two,
+        2,
+        faults=[{"action": "RunInstances", "kind": "cut", "where": launches(f"{two}-2")}],
+        environment={"AWS_MAX_ATTEMPTS": "1"},
+        **changes,
+    )
+    # EC2 may not list at once what it has launched.
+    unlisted, mark = [cloud.instances(two)[f"{two}-2"]], [{"Key": "icefield:cluster", "Value": two}]
+    cloud.ec2.delete_tags(Resources=unlisted, Tags=mark)
+    steps["after the cut"] = cloud.make(two, 2, **changes)
+    cloud.ec2.create_tags(Resources=unlisted, Tags=mark)
+
+    # As if a disk had been told to outlive its instance.
+    volume = {"ResourceType": "volume", "Tags": mark}
+    cloud.ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, TagSpecifications=[volume])
     in_use = {"code": "DependencyViolation", "message": "resource sg-1 has a dependent object"}
-    steps["destroyed two"] = cloud.play(
-        "destroy.yml", two, faults=[{"action": "DeleteSecurityGroup", "times": 2, **in_use}]
+    steps["destroyed"] = cloud.play(
+        "destroy.yml", two, purge=True, faults=[{"action": "DeleteSecurityGroup", "times": 2, **in_use}]
     )
 
     steps["first four"] = cloud.make(four, 4)
     steps["again four"] = cloud.make(four, 4)
-    steps["image"] = cloud.play("tests/aws/playbooks/image.yml", four)
-    cloud.end_nodes(four)
-    no_room = {"code": "InsufficientInstanceCapacity", "message": "We do not have sufficient capacity", "status": 500}
-    where = {"Placement.AvailabilityZone": "us-east-1a", **launches(f"{four}-2")}
-    steps["second zone"] = cloud.make(
-        four, 2, faults=[{"action": "RunInstances", "where": where, "times": 9, **no_room}]
-    )
-    cloud.end_nodes(four)
-    # boto3's own attempts are switched off: as if the controller died there.
-    steps["cut"] = cloud.make(
-        four,
-        2,
-        faults=[{"action": "RunInstances", "kind": "cut", "where": launches(f"{four}-2")}],
-        environment={"AWS_MAX_ATTEMPTS": "1"},
-    )
-    # EC2 may not list at once what it has launched.
-    unlisted = [cloud.instances(four)[f"{four}-2"]]
-    mark = [{"Key": "icefield:cluster", "Value": four}]
-    cloud.ec2.delete_tags(Resources=unlisted, Tags=mark)
-    steps["after the cut"] = cloud.make(four, 2)
-    cloud.ec2.create_tags(Resources=unlisted, Tags=mark)
-    steps["destroyed four"] = cloud.play("destroy.yml", four, purge=True)
     return steps
 
 
 def without_default_vpc(cloud: Cloud):
-    """A cluster with a VPC of its own, made twice, and one that does not get what it wants."""
-    own, spot = cloud.cluster("own"), cloud.cluster("spot")
-    steps = {"own": own, "spot": spot, "before": cloud.region()}
+    """A cluster with a VPC of its own, one that does not get what it wants, and one that is not allowed to be."""
+    four, spot, denied_one = cloud.cluster("own"), cloud.cluster("spot"), cloud.cluster("denied")
+    steps = {"four": four, "spot": spot, "denied": denied_one, "before": cloud.region()}
 
     expired = {"code": "RequestExpired", "message": "Request has expired."}
-    steps["expired"] = cloud.make(own, 2, faults=[{"action": "DescribeInstances", **expired}])
-    steps["no image"] = cloud.make(own, 2, aws_ami="ami-0123456789abcdef0", aws_ami_user="me")
-    steps["first two"] = cloud.make(own, 2)
-    steps["destroyed"] = cloud.play("destroy.yml", own)
-    steps["first four"] = cloud.make(own, 4)
-    steps["again four"] = cloud.make(own, 4)
+    steps["expired"] = cloud.make(four, 4, faults=[{"action": "DescribeInstances", **expired}])
+    steps["no image"] = cloud.make(four, 4, aws_ami="ami-0123456789abcdef0", aws_ami_user="me")
+    steps["first four"] = cloud.make(four, 4)
+    steps["again four"] = cloud.make(four, 4)
+    steps["destroyed"] = cloud.play("destroy.yml", four)
 
-    steps["denied here"] = cloud.make(spot, 2, faults=[denied("CreateRoute")])
-    steps["denied there"] = cloud.make(spot, 2, faults=[denied("CreateSecurityGroup")])
     market = {"aws_os": "al2023", "aws_spot": True, "aws_instance_type": TYPE}
     steps["next type"] = cloud.make(
         spot,
@@ -131,4 +132,7 @@ def without_default_vpc(cloud: Cloud):
     nowhere = {**NO_SPOT, "where": {"InstanceMarketOptions.MarketType": "spot"}, "times": 99}
     steps["no spot"] = cloud.make(spot, 2, faults=[nowhere], **market)
     steps["on demand"] = cloud.make(spot, 2, faults=[nowhere], aws_spot_fallback=True, **market)
+
+    steps["denied here"] = cloud.make(denied_one, 2, faults=[denied("CreateRoute")])
+    steps["denied there"] = cloud.make(denied_one, 2, faults=[denied("ImportKeyPair")])
     return steps

@@ -243,6 +243,16 @@ def test_a_new_version_of_a_template_starts_from_another(ec2):
     assert value["UserData"]["Value"] == user_data
 
 
+def test_a_template_is_described_with_the_tags_that_it_has_now(ec2):
+    name, data = unique("template"), {"ImageId": DEBIAN}
+    spec = [{"ResourceType": "launch-template", "Tags": [{"Key": "spec", "Value": "old"}]}]
+    made = ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data, TagSpecifications=spec)
+    template = made["LaunchTemplate"]["LaunchTemplateId"]
+    ec2.create_tags(Resources=[template], Tags=[{"Key": "spec", "Value": "new"}])
+    shown = ec2.describe_launch_templates(LaunchTemplateIds=[template])["LaunchTemplates"][0]
+    assert shown["Tags"] == [{"Key": "spec", "Value": "new"}]
+
+
 def test_versions_of_a_template_are_deleted_except_the_default_one(ec2):
     name = unique("template")
     data = {"ImageId": DEBIAN, "InstanceType": "c7i.large"}

@@ -135,5 +135,7 @@ def install() -> None:
         )
 
     LaunchTemplates.delete_launch_template_versions = delete_launch_template_versions
+    # moto keeps the tags of the template's first moment; the base class notes them when the object is made.
+    LaunchTemplate.tags = property(lambda self: self.get_tags(), lambda self, value: None)
     LaunchTemplates.create_launch_template = create_launch_template
     LaunchTemplates.create_launch_template_version = create_launch_template_version
