@@ -11,34 +11,43 @@ from typing import Any
 
 from icefield_train.arguments import Parser
 from icefield_train.config import TrainConfig, load_config
+from icefield_train.doctor.findings import Findings
+from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
 from icefield_train.rules import refusal
-from icefield_train.staged_data import StagedData, stage_data
+from icefield_train.staged_data import stage_data
 
 
 def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -> dict[str, Any]:
-    """Stage data and model below ``cache``; return what was found: data, model, steps, warnings.
+    """Stage data and model below ``cache``; return what was found: data, model, steps, notes of the doctor, warnings.
 
     Raises:
         ValueError: settings, data or model are not accepted.
         OSError: the cache can't be written.
     """
-    data = stage_data(config.task, config.data_dir, cache)
+    findings = Findings()
+    staged = stage_data(config, cache, findings)
     model = stage_model(config.model, cache, wheelhouse)
     if model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
+    data = staged.data
+    train_rows = len(data.train.rows)
+    tell_lengths(data, model.path, config.max_length, findings)
     return {
         "data": {
-            "path": str(data.path),
-            "digest": data.digest,
-            "train_rows": data.train_rows,
-            "dev_rows": data.dev_rows,
+            "path": str(staged.path),
+            "digest": staged.digest,
+            "kind": data.kind,
+            "train_rows": train_rows,
+            "dev_rows": sum(len(part.rows) for part in data.dev.values()),
             "labels": list(data.labels),
+            "metrics": list(data.metrics),
         },
         "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
-        "steps": num_steps(config, data.train_rows),
-        "warnings": data.warnings + _warnings(config, data, world_size),
+        "steps": num_steps(config, train_rows),
+        "doctor": findings.texts("note"),
+        "warnings": findings.texts("warning") + _warnings(config, train_rows, world_size),
     }
 
 
@@ -54,10 +63,10 @@ def num_epochs(config: TrainConfig, rows: int, steps: int) -> int:
     return min(config.epochs, math.ceil(steps / math.ceil(rows / config.global_batch_size)))
 
 
-def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[str]:
+def _warnings(config: TrainConfig, train_rows: int, world_size: int) -> list[str]:
     lines = []
-    if config.train_rows > data.train_rows:
-        lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {data.train_rows}")
+    if config.train_rows > train_rows:
+        lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
     if config.global_batch_size < world_size:
         lines.append(
             f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks idle"
@@ -70,6 +79,8 @@ def _print(found: dict[str, Any]) -> None:
     print(f"data   {data['path']}  {data['train_rows']} training rows, {data['dev_rows']} dev rows")
     print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
     print(f"steps  {found['steps']}")
+    for line in found["doctor"]:
+        print(f"data: {line}")
     for line in found["warnings"]:
         print(f"warning: {line}")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from icefield_train.empty_cells import POLICIES
 from icefield_train.rules import Rule, choice, number, refusal, whole
 from icefield_train.tasks import TASKS
 
@@ -29,6 +30,8 @@ class TrainConfig:
     """What is learned; a name of ``tasks.TASKS``."""
     data_dir: str = ""
     """Folder of the data; on a node the staged one (train.jsonl, dev.jsonl, task.json)."""
+    empty_cells: str = "auto"
+    """What becomes of rows with an empty text or label; one of ``empty_cells.POLICIES``."""
     model: str = "all-MiniLM-L6-v2"
     """Pretrained encoder; on a node the staged folder."""
     model_name: str = ""
@@ -134,6 +137,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
 RULES: dict[str, Rule] = {
     "task": choice(tuple(TASKS)),
+    "empty_cells": choice(POLICIES),
     "model": Rule(
         words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",

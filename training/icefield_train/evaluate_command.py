@@ -10,34 +10,34 @@ from typing import Any
 
 from icefield_train.arguments import Parser
 from icefield_train.config import PRECISIONS
+from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
+from icefield_train.part import Rows
 from icefield_train.rules import refusal
-from icefield_train.staged_data import Rows, read_about, read_rows
+from icefield_train.staged_data import read_about, read_rows
 from icefield_train.tasks import TASKS
 
 
-def dev_rows(folder: Path) -> tuple[Rows, Sequence[str], Sequence[str]]:
-    """Return dev rows, labels' names and metrics' names of a folder: a staged one, or one with GLUE's files.
+def dev_rows(folder: Path, task_name: str = "") -> tuple[Rows, Sequence[str], Sequence[str]]:
+    """Return dev rows, labels' names and metrics' names of a staged folder, or of one with the files of a task of GLUE.
 
     Raises:
         ValueError: it is neither, or a row of it is malformed.
     """
-    if not (folder / "task.json").is_file():
-        for task in TASKS.values():
-            path = folder / task.splits["dev"].file if "dev" in task.splits else folder
-            if path.is_file():
-                return read_glue(path, task), task.labels, task.metrics
+    if task_name and not (folder / "task.json").is_file():
+        task = TASKS[task_name]
+        return read_glue(folder, task, "auto", Findings())["dev"].rows, task.labels, task.metrics
     about = read_about(folder)
     return read_rows(folder / "dev.jsonl"), about["labels"], about["metrics"]
 
 
-def evaluate(model_dir: Path, data_dir: Path, *, batch_size: int, precision: str) -> dict[str, Any]:
+def evaluate(model_dir: Path, data_dir: Path, *, batch_size: int, precision: str, task: str = "") -> dict[str, Any]:
     """Return the metrics of a model on the dev rows, beside those of the majority class.
 
     Raises:
         ValueError: data or model can't be read, or do not belong together.
     """
-    rows, labels, names = dev_rows(data_dir)
+    rows, labels, names = dev_rows(data_dir, task)
     if not (model_dir / "config.json").is_file():
         raise ValueError(refusal("model", model_dir, "a folder with a trained model"))
     # Imported here: bad folders are refused before torch is loaded, which takes seconds.
@@ -76,6 +76,8 @@ def main(argv: Sequence[str]) -> int:
     parser = Parser(prog="evaluate", description="Print the metrics of a trained model on the dev rows.")
     parser.add_argument("--model", type=Path, required=True, help="folder of the trained model")
     parser.add_argument("--data", type=Path, required=True, help="staged data, or a folder with the task's own files")
+    glue = [name for name, task in TASKS.items() if task.source == "glue"]
+    parser.add_argument("--task", choices=glue, default="", help="whose own files --data has, where it is not staged")
     parser.add_argument("--batch-size", type=int, default=32, help="rows per forward pass (default: 32)")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="default: auto")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -84,7 +86,11 @@ def main(argv: Sequence[str]) -> int:
         parser.error(refusal("batch-size", arguments.batch_size, "a whole number of at least 1"))
     try:
         found = evaluate(
-            arguments.model, arguments.data, batch_size=arguments.batch_size, precision=arguments.precision
+            arguments.model,
+            arguments.data,
+            batch_size=arguments.batch_size,
+            precision=arguments.precision,
+            task=arguments.task,
         )
     except ValueError as error:
         print(" ".join(str(error).split()), file=sys.stderr)
