@@ -16,6 +16,7 @@ from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
 from icefield_train.rules import refusal
 from icefield_train.staged_data import stage_data
+from icefield_train.task_data import TaskData
 
 
 def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
         "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
         "steps": num_steps(config, train_rows),
         "doctor": findings.texts("note"),
-        "warnings": findings.texts("warning") + _warnings(config, train_rows, world_size),
+        "warnings": findings.texts("warning") + _warnings(config, data, world_size),
     }
 
 
@@ -63,8 +64,11 @@ def num_epochs(config: TrainConfig, rows: int, steps: int) -> int:
     return min(config.epochs, math.ceil(steps / math.ceil(rows / config.global_batch_size)))
 
 
-def _warnings(config: TrainConfig, train_rows: int, world_size: int) -> list[str]:
+def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]:
     lines = []
+    train_rows = len(data.train.rows)
+    if config.predict and not data.predict:
+        lines.append("setting 'predict': ignored, the data has no rows to predict")
     if config.train_rows > train_rows:
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
     if config.global_batch_size < world_size:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from icefield_train.empty_cells import POLICIES
 from icefield_train.rules import Rule, choice, number, refusal, whole
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
+PROBLEMS = ("auto", "classification", "regression", "multilabel")
+DIALECTS = ("auto", "csv", "csv-semicolon", "tsv", "tsv-quoted")
+EMPTY_CELLS = ("auto", "drop", "empty", "fail")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,8 +32,28 @@ class TrainConfig:
     """What is learned; a name of ``tasks.TASKS``."""
     data_dir: str = ""
     """Folder of the data; on a node the staged one (train.jsonl, dev.jsonl, task.json)."""
+    train_file: str = ""
+    """Own data: file of the training rows, in data_dir or by its path."""
+    dev_file: str = ""
+    """Own data: file of the dev rows."""
+    test_file: str = ""
+    """Own data: file of rows to predict."""
+    text_column: str = ""
+    """Own data: column of the (first) text."""
+    text_pair_column: str = ""
+    """Own data: column of the second text."""
+    label_column: str = ""
+    """Own data: column of the labels; several, with commas between them, where each class has its own."""
+    problem: str = "auto"
+    """Own data: what labels are; one of PROBLEMS."""
+    dialect: str = "auto"
+    """Own data: how tables of text are written; one of DIALECTS; auto: by the file's ending."""
+    dev_share: float = 0.1
+    """Own data: share of the training rows that become dev rows where there are none."""
     empty_cells: str = "auto"
-    """What becomes of rows with an empty text or label; one of ``empty_cells.POLICIES``."""
+    """What becomes of rows with an empty text or label; one of EMPTY_CELLS."""
+    predict: bool = False
+    """Predict the rows without labels in the end."""
     model: str = "all-MiniLM-L6-v2"
     """Pretrained encoder; on a node the staged folder."""
     model_name: str = ""
@@ -134,10 +156,15 @@ def load_settings(path: Path) -> dict[str, Any]:
     return data
 
 
+_FLAG = Rule(words="true or false", test=lambda value: isinstance(value, bool))
 TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
 RULES: dict[str, Rule] = {
     "task": choice(tuple(TASKS)),
-    "empty_cells": choice(POLICIES),
+    "problem": choice(PROBLEMS),
+    "dialect": choice(DIALECTS),
+    "dev_share": number("above 0 and below 1", lambda value: 0 < value < 1),
+    "empty_cells": choice(EMPTY_CELLS),
+    "predict": _FLAG,
     "model": Rule(
         words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",
@@ -152,7 +179,7 @@ RULES: dict[str, Rule] = {
     "seed": whole(0, 2**32 - 1),
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
-    "length_grouping": Rule(words="true or false", test=lambda value: isinstance(value, bool)),
+    "length_grouping": _FLAG,
     **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 

@@ -9,8 +9,6 @@ from typing import Any
 from icefield_train.doctor.findings import Faults, Findings, counted
 from icefield_train.readers.table import Table
 
-POLICIES = ("auto", "drop", "empty", "fail")
-
 
 def is_empty(cell: Any) -> bool:
     """Tell whether a cell has nothing in it. The words "null" and "NA" are something."""

@@ -2,7 +2,7 @@
 
 ``task.json`` says what it is: "kind", "labels", "metrics", "source", "rows", the files of the dev splits ("dev") and of
 the rows to predict ("predict", by the name of the file that the predictions go to), and what the doctor found
-("doctor"). Rows are JSON objects, one per line of ``train.jsonl``, ``dev*.jsonl`` and ``test-*.jsonl``.
+("doctor"). Rows are JSON objects, one per line of ``train.jsonl``, ``dev*.jsonl`` and ``test*.jsonl``.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def stage_data(config: TrainConfig, cache: Path, findings: Findings) -> StagedDa
     examine(data, findings)
     parts: dict[str, Part] = {}
     about: dict[str, dict[str, str]] = {}
-    for kind, group, prefix in (("dev", data.dev, ""), ("predict", data.predict, "test-")):
-        about[kind] = {name: f"{prefix}{name}.jsonl" for name in group}
+    about["dev"] = {name: f"{name}.jsonl" for name in data.dev}
+    about["predict"] = {name: "test.jsonl" if name == "test" else f"test-{name}.jsonl" for name in data.predict}
+    for kind, group in (("dev", data.dev), ("predict", data.predict)):
         parts |= {about[kind][name]: part for name, part in group.items()}
     parts["train.jsonl"] = data.train
     files = {name: _lines(part) for name, part in parts.items()}

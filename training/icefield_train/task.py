@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# What a row's label is: the index of a class, a number, 0 or 1 for each class, a class for each token, nothing.
-KINDS = ("classification", "regression", "multilabel", "tokens", "causal")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
@@ -55,7 +52,8 @@ class Task:
     source: str
     """Where rows come from: "generated", "glue" (GLUE's files, or the hub), "own" (the user's files)."""
     kind: str = "classification"
-    """One of KINDS; "" where the user's data decides it."""
+    """What a row's label is: "classification" (the index of a class), "regression" (a number), "multilabel" (0 or 1 for
+    each class), "tokens" (the index of a class for each token), "causal" (nothing); "" where the data decides it."""
     labels: tuple[str, ...] = ()
     """Names of the classes; a row's label is an index into them."""
     metrics: tuple[str, ...] = ()

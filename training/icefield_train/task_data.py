@@ -10,10 +10,20 @@ from icefield_train import paraphrase
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue, wanted
+from icefield_train.own_data import read_own
+from icefield_train.own_tokens import read_own_tokens
 from icefield_train.part import Part
 from icefield_train.rules import refusal, user_path
 from icefield_train.task import Task
 from icefield_train.tasks import TASKS
+
+_DEFAULTS = TrainConfig()
+_OWN = (
+    *("train_file", "dev_file", "test_file", "text_column", "text_pair_column", "label_column", "problem", "dialect"),
+    "dev_share",
+)
+# Settings of own data that one of its tasks has no use for.
+_IDLE = {"tokens": ("text_pair_column", "problem", "dialect"), "causal": ("label_column", "problem")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +31,7 @@ class TaskData:
     """What a task's data is, and its rows."""
 
     kind: str
-    """One of ``task.KINDS``."""
+    """See ``task.Task``."""
     labels: tuple[str, ...]
     """Names of the classes; none for numbers."""
     metrics: tuple[str, ...]
@@ -41,14 +51,26 @@ def read_task(config: TrainConfig, findings: Findings) -> TaskData:
         ValueError: settings and data do not fit, or the data is malformed; one line says what and where.
     """
     task = TASKS[config.task]
+    _tell_ignored(config, task, findings)
     if task.source == "generated":
-        return _generated(task, config, findings)
-    return _glue(task, config, findings)
+        return _generated(task)
+    return _glue(task, config, findings) if task.source == "glue" else _own(config, findings)
 
 
-def _generated(task: Task, config: TrainConfig, findings: Findings) -> TaskData:
-    if config.data_dir:
-        findings.warn(f"setting 'data_dir': ignored, task {config.task} makes its own data")
+def _tell_ignored(config: TrainConfig, task: Task, findings: Findings) -> None:
+    """Tell of settings that this task has no use for."""
+    idle = {
+        "generated": (("data_dir", "empty_cells", *_OWN), "makes its own data"),
+        "glue": (_OWN, "reads GLUE's files"),
+        "own": (_IDLE.get(config.task, ()), "has no use for it"),
+    }
+    names, why = idle[task.source]
+    for name in names:
+        if getattr(config, name) != getattr(_DEFAULTS, name):
+            findings.warn(f"setting '{name}': ignored, task {config.task} {why}")
+
+
+def _generated(task: Task) -> TaskData:
     parts = {
         name: Part(path=Path(name), rows=rows, places=list(range(1, len(rows) + 1)), unit="row")
         for name, rows in paraphrase.generate().items()
@@ -87,4 +109,22 @@ def _glue(task: Task, config: TrainConfig, findings: Findings) -> TaskData:
         train=parts["train"],
         dev={name: part for name, part in parts.items() if name in task.splits and name != "train"},
         predict={name: part for name, part in parts.items() if name in task.predict},
+    )
+
+
+def _own(config: TrainConfig, findings: Findings) -> TaskData:
+    try:
+        data = read_own_tokens(config, findings) if config.task == "tokens" else read_own(config, findings)
+    except OSError as error:
+        raise ValueError(f"{error.filename or 'data'}: can't be read ({error.strerror or error})") from None
+    parts = data.parts
+    files = dict.fromkeys(parts[name].path.name for name in ("train", "dev"))
+    return TaskData(
+        kind=data.kind,
+        labels=data.labels,
+        metrics=data.metrics,
+        source=f"own data, {' and '.join(files)}",
+        train=parts["train"],
+        dev={"dev": parts["dev"]},
+        predict={"test": parts["test"]} if "test" in parts else {},
     )

@@ -51,16 +51,23 @@ def _lengths(tokenizer: Any, part: Part) -> list[int]:
     rows: Sequence[dict[str, Any]] = part.rows
     if len(rows) > SAMPLE_ROWS:
         rows = random.Random(0).sample(rows, SAMPLE_ROWS)
+    if "tokens" in rows[0]:
+        return _of_words(tokenizer, rows)
     lengths: list[int] = []
     for start in range(0, len(rows), _CHUNK_ROWS):
-        chunk = rows[start : start + _CHUNK_ROWS]
-        inputs: list[Any] = [_input(row) for row in chunk]
-        encoded = tokenizer.encode_batch(inputs, is_pretokenized="tokens" in chunk[0])
-        lengths += [len(one.ids) for one in encoded]
+        inputs: list[Any] = [_input(row) for row in rows[start : start + _CHUNK_ROWS]]
+        lengths += [len(one.ids) for one in tokenizer.encode_batch(inputs)]
     return lengths
 
 
 def _input(row: dict[str, Any]) -> Any:
-    if "tokens" in row:
-        return row["tokens"]
     return row["text"] if row["text_pair"] is None else (row["text"], row["text_pair"])
+
+
+def _of_words(tokenizer: Any, rows: Sequence[dict[str, Any]]) -> list[int]:
+    """Return the tokens of rows that are divided into words; each word is tokenised for itself, as in training."""
+    words = sorted({word for row in rows for word in row["tokens"]})
+    encoded = tokenizer.encode_batch(words, add_special_tokens=False)
+    by_word = {word: len(one.ids) for word, one in zip(words, encoded, strict=True)}
+    special = tokenizer.num_special_tokens_to_add(False)
+    return [special + sum(by_word[word] for word in row["tokens"]) for row in rows]
