@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from icefield_train.columns import choose_columns
@@ -11,8 +12,9 @@ from icefield_train.doctor.findings import Faults, Findings, counted
 from icefield_train.empty_cells import EmptyCells
 from icefield_train.labels import plain
 from icefield_train.own_data import OwnData, with_dev
-from icefield_train.own_files import find_sources, read_source
+from icefield_train.own_files import find_sources, is_conll, read_source
 from icefield_train.part import Part, Rows
+from icefield_train.readers.conll import TAGS, TOKENS
 from icefield_train.readers.table import Table
 
 OUTSIDE = "O"
@@ -27,9 +29,12 @@ def read_own_tokens(config: TrainConfig, findings: Findings) -> OwnData:
         ValueError: settings, files or rows are not accepted; one line says what and where.
         OSError: a file can't be read.
     """
-    sources = find_sources(config, findings)
-    tables = {name: read_source(source, config, findings, labelled=name != "test") for name, source in sources.items()}
-    parts = {name: _part(table, config, findings, labelled=name != "test") for name, table in tables.items()}
+    parts = {}
+    for name, source in find_sources(config, findings).items():
+        table = read_source(source, config, findings, labelled=name != "test")
+        # The reader of CoNLL's form has used the settings of columns, which are places there.
+        used = replace(config, text_column=TOKENS, label_column=TAGS) if is_conll(source, config) else config
+        parts[name] = _part(table, used, findings, labelled=name != "test")
     names = _names(tag for row in parts["train"].rows for tag in row["label"])
     for name in ("train", "dev"):
         if name in parts:
