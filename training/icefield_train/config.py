@@ -15,6 +15,7 @@ from icefield_train.rules import Rule, choice, number, refusal, whole
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
+LR_SCALINGS = ("none", "linear", "sqrt")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,13 +37,21 @@ class TrainConfig:
     epochs: int = 3
     """Passes over the training rows."""
     learning_rate: float = 5e-5
-    """Peak learning rate."""
+    """Peak learning rate, before ``lr_scaling``."""
+    lr_scaling: str = "none"
+    """How the learning rate follows the global batch: none, linear or sqrt."""
+    lr_reference_batch_size: int = 32
+    """Global batch for which ``learning_rate`` is meant."""
     weight_decay: float = 0.01
     """Weight decay of AdamW; biases and layer norms have none."""
     warmup_ratio: float = 0.0
     """Share of the steps over which the learning rate rises from 0."""
-    global_batch_size: int = 32
-    """Rows per optimizer step, over all ranks."""
+    global_batch_size: int = 0
+    """Rows per optimizer step, over all ranks; 0 = ``batch_plan`` works it out."""
+    per_device_batch_size: int = 0
+    """Most rows in one forward and backward pass of a rank; 0 = all that it has of the global batch."""
+    gradient_accumulation_steps: int = 1
+    """Passes of a rank per optimizer step, at least."""
     max_length: int = 128
     """Tokens at which a row is cut."""
     precision: str = "auto"
@@ -55,6 +64,18 @@ class TrainConfig:
     """Use only the first so many training rows; 0 = all."""
     length_grouping: bool = True
     """Put rows of similar length into one batch."""
+    lora: bool = False
+    """Train low-rank adapters instead of the weights."""
+    lora_r: int = 16
+    """Rank of the adapters."""
+    lora_alpha: int = 32
+    """Their output is multiplied by this over their rank."""
+    lora_dropout: float = 0.05
+    """Share of their inputs that is left out in training."""
+    lora_target_modules: str = ""
+    """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
+    tokens_dir: str = ""
+    """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
     """Name of the run."""
     run_dir: str = ""
@@ -142,13 +163,20 @@ RULES: dict[str, Rule] = {
     "learning_rate": number("above 0", lambda value: value > 0),
     "weight_decay": number("of at least 0", lambda value: value >= 0),
     "warmup_ratio": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
-    "global_batch_size": whole(1),
+    "global_batch_size": whole(0, zero="per_device_batch_size x processes where that is given, else 32"),
+    "per_device_batch_size": whole(0, zero="all that a process has of the global batch"),
+    "gradient_accumulation_steps": whole(1),
+    "lr_scaling": choice(LR_SCALINGS),
+    "lr_reference_batch_size": whole(1),
     "max_length": whole(8, 4096),
     "precision": choice(PRECISIONS),
     "seed": whole(0, 2**32 - 1),
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
-    "length_grouping": Rule(words="true or false", test=lambda value: isinstance(value, bool)),
+    **{name: Rule(words="true or false", test=lambda value: isinstance(value, bool)) for name in ("length_grouping", "lora")},
+    "lora_r": whole(1),
+    "lora_alpha": whole(1),
+    "lora_dropout": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
     **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 
