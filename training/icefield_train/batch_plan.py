@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class BatchPlan:
         count = max(1, min(self.passes, len(hand)))
         size, more = divmod(len(hand), count)
         ends = [size * part + min(part, more) for part in range(count + 1)]
-        return [hand[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        return [hand[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def plan_batches(config: TrainConfig, world_size: int) -> BatchPlan:
@@ -44,9 +45,7 @@ def plan_batches(config: TrainConfig, world_size: int) -> BatchPlan:
     passes = max(accumulated, math.ceil(share / most) if most else 1)
     scale = rows / config.lr_reference_batch_size
     factor = {"none": 1.0, "linear": scale, "sqrt": math.sqrt(scale)}[config.lr_scaling]
-    return BatchPlan(
-        global_batch_size=rows, passes=min(passes, share), learning_rate=config.learning_rate * factor
-    )
+    return BatchPlan(global_batch_size=rows, passes=min(passes, share), learning_rate=config.learning_rate * factor)
 
 
 def batch_warnings(config: TrainConfig, world_size: int) -> list[str]:

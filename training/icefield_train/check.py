@@ -45,16 +45,16 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
     }
 
 
-def num_steps(config: TrainConfig, rows: int, world_size: int) -> int:
+def num_steps(config: TrainConfig, rows: int, world_size: int = 1) -> int:
     """Return the number of optimizer steps of a run on so many training rows; the last batch of an epoch counts."""
     used = min(rows, config.train_rows or rows)
     steps = config.epochs * math.ceil(used / plan_batches(config, world_size).global_batch_size)
     return min(steps, config.max_steps or steps)
 
 
-def num_epochs(config: TrainConfig, rows: int, steps: int, global_batch_size: int) -> int:
+def num_epochs(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
     """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
-    return min(config.epochs, math.ceil(steps / math.ceil(rows / global_batch_size)))
+    return min(config.epochs, math.ceil(steps / math.ceil(rows / plan_batches(config, world_size).global_batch_size)))
 
 
 def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[str]:

@@ -173,7 +173,10 @@ RULES: dict[str, Rule] = {
     "seed": whole(0, 2**32 - 1),
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
-    **{name: Rule(words="true or false", test=lambda value: isinstance(value, bool)) for name in ("length_grouping", "lora")},
+    **{
+        name: Rule(words="true or false", test=lambda value: isinstance(value, bool))
+        for name in ("length_grouping", "lora")
+    },
     "lora_r": whole(1),
     "lora_alpha": whole(1),
     "lora_dropout": number("of at least 0 and below 1", lambda value: 0 <= value < 1),

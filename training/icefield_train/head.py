@@ -1,4 +1,4 @@
-"""The head's side of supervision: starts the run when all nodes are there and prepared, decides why and when it ends."""
+"""The head's side of supervision: starts the run when all nodes are ready, decides why and when it ends."""
 
 from __future__ import annotations
 

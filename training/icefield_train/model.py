@@ -12,7 +12,7 @@ import transformers
 
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
-from icefield_train.heads import fit_head, names_of
+from icefield_train.heads import class_order, fit_head, names_of, reorder
 from icefield_train.lora import with_adapters
 from icefield_train.objectives import OBJECTIVES
 from icefield_train.staged_task import StagedTask
@@ -61,12 +61,23 @@ def adapted(model: Any, task: StagedTask, config: TrainConfig) -> Any:
 
 
 def trained_model(folder: str | Path, task: StagedTask) -> Any:
-    """Return a model of this kind of task as it was saved.
+    """Return a model that was trained for this task; its classes are put into the order of the data, by name.
 
     Raises:
-        OSError, ValueError: the folder can't be loaded as such a model.
+        OSError, ValueError: the folder can't be loaded as such a model, or it answers with other classes.
     """
-    return getattr(transformers, task.kind.model).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    maker = getattr(transformers, task.kind.model)
+    model = maker.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    if not task.labels:
+        return model
+    found = names_of(model.config)
+    order = class_order(found, task.labels)
+    if order is None:
+        raise ValueError(f"it answers with {', '.join(found)}, the data has {', '.join(task.labels)}")
+    reorder(model, order)
+    for name, value in _names(task.labels).items():
+        setattr(model.config, name, value)
+    return model
 
 
 def fitting_rows(model: Any, rows: EncodedRows) -> EncodedRows:
@@ -81,9 +92,7 @@ def fitting_rows(model: Any, rows: EncodedRows) -> EncodedRows:
         raise ValueError(f"the tokeniser gives token {most}, the model knows {known}; they do not belong together")
     taken = inspect.signature(model.forward).parameters
     padding = {name: value for name, value in rows.padding.items() if name in taken}
-    return EncodedRows(
-        kind=rows.kind, tensors=rows.tensors, padding=padding, starts=rows.starts, digest=rows.digest
-    )
+    return EncodedRows(kind=rows.kind, tensors=rows.tensors, padding=padding, starts=rows.starts, digest=rows.digest)
 
 
 def freeze_unused(model: torch.nn.Module, rows: EncodedRows) -> int:

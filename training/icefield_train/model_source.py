@@ -13,6 +13,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from icefield_train.kinds import DEFAULT_KIND
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
 from icefield_train.rules import refusal, user_path
 
@@ -36,8 +37,8 @@ class StagedModel:
     """Most tokens in one row that it takes; 0 = no limit."""
 
 
-def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
-    """Find a model and put the files that training needs into the cache, if they are not there already.
+def stage_model(name: str, cache: Path, wheelhouse: Path, kind: str = DEFAULT_KIND) -> StagedModel:
+    """Find a model for a kind of task and put the files that training needs into the cache, if they are not there yet.
 
     Raises:
         ValueError: there is no such model, or it can't be trained.
@@ -45,7 +46,7 @@ def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
     """
     folder = _find(name, cache, wheelhouse)
     try:
-        files = needed_files(folder)
+        files = needed_files(folder, kind)
     except ValueError as error:
         raise ValueError(f"setting 'model': value '{name}' is not accepted; {error}") from None
     digest = _digest_of(files)

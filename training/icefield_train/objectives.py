@@ -108,7 +108,7 @@ class _MultiLabel(_OneLabel):
 
 
 class _Tokens(Objective):
-    """A class for each word, which its first token answers; labels int64 [rows, tokens], answers a list for each row."""
+    """A class for each word, which its first token answers; labels int64 [rows, tokens], answers a list per row."""
 
     def labels(self, rows: EncodedRows, picked: Sequence[int]) -> torch.Tensor:
         words = rows.padded("words", picked, UNSEEN)

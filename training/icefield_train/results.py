@@ -52,7 +52,7 @@ class Results:
             "kind": self.task.kind.name,
             "train_rows": self.train_rows,
             "steps": trained.steps,
-            "epochs": num_epochs(self.config, self.train_rows, trained.steps, self.batches.global_batch_size),
+            "epochs": num_epochs(self.config, self.train_rows, trained.steps, len(self.machines)),
             "seed": self.config.seed,
             "precision": self.precision,
             "global_batch_size": self.batches.global_batch_size,

@@ -72,7 +72,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
     model = distributed.parallel(ranks, loaded.model)
-    tell_plan(config, loaded, journal)
+    tell_plan(config, loaded, ranks, journal)
 
     journal.enter("step")
     trained = loop.train(
@@ -102,9 +102,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     )
     if ranks.is_main:
         for name in loaded.dev_rows:
-            journal.event(
-                "evaluate", epoch=config.epochs, step=trained.steps, split=name, metrics=results.scores(name)
-            )
+            journal.event("evaluate", epoch=config.epochs, step=trained.steps, split=name, metrics=results.scores(name))
 
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
@@ -156,7 +154,9 @@ def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
     digests = distributed.gather_from_ranks(ranks, {name: part.digest for name, part in rows.items()})
     for rank, digest in enumerate(digests):
         if other := [name for name in digest if digest[name] != digests[0][name]]:
-            raise ValueError(f"rank {rank} has other tokens of the split '{other[0]}' than rank 0; remove tokens_dir there")
+            raise ValueError(
+                f"rank {rank} has other tokens of the split '{other[0]}' than rank 0; remove tokens_dir there"
+            )
 
 
 def save(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
@@ -190,11 +190,11 @@ def tell_start(
     journal.log(f"{mine['cpu']}, {mine['threads']} thread(s), {', '.join(mine['isa'])}; {precision}")
 
 
-def tell_plan(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
+def tell_plan(config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal) -> None:
     """Record what will be done."""
     plan = {
         "steps": loaded.steps,
-        "epochs": num_epochs(config, len(loaded.train_rows), loaded.steps, loaded.batches.global_batch_size),
+        "epochs": num_epochs(config, len(loaded.train_rows), loaded.steps, ranks.world_size),
         "global_batch_size": loaded.batches.global_batch_size,
         "passes": loaded.batches.passes,
         "learning_rate": loaded.batches.learning_rate,
