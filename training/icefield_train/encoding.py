@@ -50,7 +50,7 @@ def encode(
         ValueError: the tokeniser lacks what the kind needs, or a row does not fit the kind.
     """
     names = [name for name in tokenizer.model_input_names if name != "attention_mask"]
-    padding = {name: _padding(tokenizer, kind) if name == "input_ids" else 0 for name in names}
+    padding = {name: _padding(tokenizer) if name == "input_ids" else 0 for name in names}
     flat: dict[str, array[int]] = {}
     starts = array("q", [0])
     for first in range(0, len(rows), CHUNK_ROWS):
@@ -71,13 +71,10 @@ def encode(
     )
 
 
-def _padding(tokenizer: Any, kind: str) -> int:
-    if tokenizer.pad_token_id is not None:
-        return int(tokenizer.pad_token_id)
-    if kind != "causal":
+def _padding(tokenizer: Any) -> int:
+    if tokenizer.pad_token_id is None:
         raise ValueError("the model's tokeniser has no padding token; batches of several rows can't be made")
-    # Masked, and not to be learned: any token will do.
-    return int(tokenizer.eos_token_id or 0)
+    return int(tokenizer.pad_token_id)
 
 
 def _sentences(chunk: Rows, tokenizer: Any, max_length: int) -> Fields:

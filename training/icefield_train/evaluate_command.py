@@ -54,7 +54,7 @@ def evaluate(model_dir: Path, data_dir: Path, *, batch_size: int, precision: str
     from icefield_train.tokenizer import load_tokenizer
 
     try:
-        tokenizer, model = load_tokenizer(model_dir), trained_model(model_dir, task)
+        tokenizer, model = load_tokenizer(model_dir, task.kind.name), trained_model(model_dir, task)
     except (OSError, ValueError) as error:
         raise ValueError(refusal("model", model_dir, f"a folder with a trained model ({error})")) from None
     precision = agreed_precision(precision, [machine_facts("", 1)["isa"]])

@@ -123,9 +123,7 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
         OSError: data or model can't be read.
     """
     task = read_task(Path(config.data_dir))
-    tokenizer = load_tokenizer(config.model, config.max_length)
-    if task.kind.name == "causal" and tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer = load_tokenizer(config.model, task.kind.name, config.max_length)
     model, head = new_model(config.model, task, config.seed)
     model = adapted(model, task, config)
     rows = {name: fitting_rows(model, load_rows(path, task.kind.name)) for name, path in files.items()}

@@ -99,7 +99,7 @@ def prepare(config: TrainConfig, on_chunk: Callable[[str, int], None] = lambda n
             # Imported here: it takes seconds, which a run whose tokens are there need not spend.
             from icefield_train.tokenizer import load_tokenizer
 
-            tokenizer = load_tokenizer(config.model)
+            tokenizer = load_tokenizer(config.model, wanted["train"].kind)
             for name in missing:
                 source = wanted[name]
                 rows = read_rows(source.rows)[: source.limit or None]
