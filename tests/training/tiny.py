@@ -70,6 +70,17 @@ _SIZES: dict[str, Any] = {
     **dict.fromkeys(("num_attention_heads", "n_heads", "n_head", "num_key_value_heads"), 2),
     **dict.fromkeys(("max_position_embeddings", "n_positions"), 130),
 }
+# What of some models has to go with these.
+_OWN_SIZES: dict[str, dict[str, Any]] = {
+    "codegen": {"rotary_dim": 4},
+    "gptj": {"rotary_dim": 4},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "helium": {"head_dim": 8},
+    "ministral": {"head_dim": 8, "num_key_value_heads": 2},
+    "nemotron": {"head_dim": 8, "num_key_value_heads": 2},
+    "roc_bert": {"shape_vocab_size": 20, "pronunciation_vocab_size": 20},
+    "mobilebert": {"intra_bottleneck_size": 8, "true_hidden_size": 8},
+}
 
 
 def tiny_config(model_type: str, **changes: Any) -> Any:
@@ -80,7 +91,9 @@ def tiny_config(model_type: str, **changes: Any) -> Any:
     sizes = {name: value for name, value in _SIZES.items() if isinstance(known.get(name), int)}
     dropouts = {name: 0.0 for name, value in known.items() if "drop" in name and isinstance(value, float)}
     ends = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    return CONFIG_MAPPING[model_type](**{**sizes, **dropouts, **ends, "vocab_size": 300, **changes})
+    return CONFIG_MAPPING[model_type](
+        **{**sizes, **dropouts, **ends, "vocab_size": 400, **_OWN_SIZES.get(model_type, {}), **changes}
+    )
 
 
 def write_tiny_model(folder: Path, kind: str = "classification", model_type: str = "", **changes: Any) -> Path:

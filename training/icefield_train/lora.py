@@ -9,6 +9,7 @@ import torch
 from transformers.pytorch_utils import Conv1D
 
 from icefield_train.kinds import Kind
+from icefield_train.rules import refusal
 
 
 def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float, targets: Sequence[str] = ()) -> Any:
@@ -23,10 +24,17 @@ def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float,
         targets: names of the layers that get one, or ends of names; none = all linear ones of the model but its head.
 
     Raises:
-        ValueError: no layer has such a name.
+        ValueError: no layer has such a name, or the model has no linear layers.
     """
     from peft import LoraConfig, get_peft_model
 
+    layers = _linear_layers(model)
+    if not layers:
+        raise ValueError(f"{type(model).__name__} has no linear layers that could get adapters; set lora=false")
+    for target in targets:
+        if not any(f".{layer}".endswith(f".{target}") for layer in layers):
+            names = ", ".join(sorted({layer.rpartition(".")[2] for layer in layers}))
+            raise ValueError(refusal("lora_target_modules", target, f"names of layers of this model: {names}"))
     # A language model's head is its embeddings, seen from the other side: it stays as it is.
     heads = [] if kind.name == "causal" else _heads(model)
     config = LoraConfig(
@@ -34,7 +42,7 @@ def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float,
         r=r,
         lora_alpha=alpha,
         lora_dropout=dropout,
-        target_modules=list(targets) or _linear_layers(model),
+        target_modules=list(targets) or layers,
         modules_to_save=heads or None,
     )
     return get_peft_model(model, config)

@@ -81,17 +81,22 @@ def trained_model(folder: str | Path, task: StagedTask) -> Any:
 
 
 def fitting_rows(model: Any, rows: EncodedRows) -> EncodedRows:
-    """Return rows without inputs that the model does not take, as some tokenisers make.
+    """Return rows without inputs that the model does not take, as some tokenisers make them.
 
     Raises:
         ValueError: they have tokens that the model does not know.
     """
     known = getattr(model.config, "vocab_size", 0)
-    most = int(rows.tensors["input_ids"].max())
+    most = max(int(rows.tensors["input_ids"].max()), rows.padding["input_ids"])
     if known and most >= known:
         raise ValueError(f"the tokeniser gives token {most}, the model knows {known}; they do not belong together")
-    taken = inspect.signature(model.forward).parameters
+    # Adapters pass on what they are given.
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    taken = inspect.signature(inner.forward).parameters
     padding = {name: value for name, value in rows.padding.items() if name in taken}
+    if "token_type_ids" in padding and int(rows.tensors["token_type_ids"].max()) >= _token_types(model.config):
+        # It does not tell first and second sentences apart.
+        del padding["token_type_ids"]
     return EncodedRows(kind=rows.kind, tensors=rows.tensors, padding=padding, starts=rows.starts, digest=rows.digest)
 
 
@@ -113,6 +118,10 @@ def freeze_unused(model: torch.nn.Module, rows: EncodedRows) -> int:
 def num_parameters(model: torch.nn.Module) -> int:
     """Return the number of weights that are trained."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+
+
+def _token_types(config: Any) -> int:
+    return int(getattr(config, "type_vocab_size", None) or 2)
 
 
 def _names(labels: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ ENCODERS = (
     *("albert", "bert", "camembert", "convbert", "data2vec-text", "deberta", "deberta-v2", "distilbert", "electra"),
     *("ernie", "eurobert", "fnet", "ibert", "megatron-bert", "mobilebert", "modernbert", "mpnet", "mra", "nomic_bert"),
     *("nystromformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "squeezebert"),
-    *("xlm-roberta", "xlm-roberta-xl", "xmod", "yoso"),
+    *("xlm-roberta", "xlm-roberta-xl", "yoso"),
 )
 # Language models that write from left to right.
 DECODERS = (
@@ -32,7 +32,7 @@ _WITHOUT_TOKENISER = (
 # Of these, positions are counted from behind the padding token's number: some of them can't be used.
 _POSITIONS_FROM_PADDING = (
     *("camembert", "data2vec-text", "ibert", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta"),
-    *("xlm-roberta-xl", "xmod"),
+    "xlm-roberta-xl",
 )
 TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt"),
