@@ -222,7 +222,7 @@ def test_a_name_that_can_be_no_model_is_refused_without_asking_anyone(
 ) -> None:
     assert _refused(places, capsys, model="a b") == (
         "setting 'model': value 'a b' is not accepted; "
-        "give all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"
+        "give all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
     )
 
 

@@ -156,7 +156,7 @@ TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
 RULES: dict[str, Rule] = {
     "task": choice(tuple(TASKS)),
     "model": Rule(
-        words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
+        words="all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",
     ),
     "epochs": whole(1),

@@ -44,6 +44,8 @@ def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float,
         lora_dropout=dropout,
         target_modules=list(targets) or layers,
         modules_to_save=heads or None,
+        # GPT-2's layers hold their weights the other way round.
+        fan_in_fan_out=any(isinstance(layer, Conv1D) for layer in model.modules()),
     )
     return get_peft_model(model, config)
 
