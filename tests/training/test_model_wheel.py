@@ -10,6 +10,9 @@ import pytest
 from icefield_train.model_source import stage_model
 from tests.training.folders import write_model
 
+# It is on the controller, where packages are fetched; the nodes have none.
+pytest.importorskip("pip")
+
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

