@@ -159,7 +159,14 @@ def test_model_folders_are_refused_by_what_is_wrong(
     assert refused(model) == "config.json: auto_map found; models that bring their own code are not run"
     (write_model(model) / "tokenizer.json").unlink()
     (model / "vocab.txt").unlink()
-    assert refused(model) == "tokenizer files (tokenizer.json or vocab.txt) are missing"
+    assert refused(model) == (
+        "it has no tokenizer: one of tokenizer.json, vocab.txt, vocab.json, spiece.model, sentencepiece.bpe.model, "
+        "spm.model expected"
+    )
+    write_model(model, model_type="canine")
+    assert refused(model) == (
+        "config.json: model_type 'canine' takes no text from a tokeniser; nothing else is trained on here"
+    )
 
 
 def test_shards_are_staged_together_and_missed_by_name(
@@ -215,7 +222,7 @@ def test_a_name_that_can_be_no_model_is_refused_without_asking_anyone(
 ) -> None:
     assert _refused(places, capsys, model="a b") == (
         "setting 'model': value 'a b' is not accepted; "
-        "give all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"
+        "give all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
     )
 
 
@@ -255,7 +262,10 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["chek"], "command 'chek' is not known; give one of check, train, evaluate, report, rank, supervise, stop"),
+        (
+            ["chek"],
+            "command 'chek' is not known; give one of check, tokenise, train, evaluate, report, rank, supervise, stop",
+        ),
         (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 # Command -> module whose main(argv) it calls, and what it does.
 COMMANDS = {
     "check": ("check", "check settings, data and model, and stage data and model (needs no torch)"),
+    "tokenise": ("tokenise", "tokenise the rows of a run, once per node"),
     "train": ("train", "train, as one rank of a run"),
     "evaluate": ("evaluate_command", "print the metrics of a trained model on the dev rows"),
     "report": ("report", "write report.html of a run"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.arguments import Parser
+from icefield_train.batch_plan import batch_warnings, plan_batches
 from icefield_train.config import TrainConfig, load_config
 from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import tell_lengths
@@ -28,7 +29,7 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
     """
     findings = Findings()
     staged = stage_data(config, cache, findings)
-    model = stage_model(config.model, cache, wheelhouse)
+    model = stage_model(config.model, cache, wheelhouse, staged.data.kind)
     if model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
@@ -46,22 +47,22 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
             "metrics": list(data.metrics),
         },
         "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
-        "steps": num_steps(config, train_rows),
+        "steps": num_steps(config, train_rows, world_size),
         "doctor": findings.texts("note"),
         "warnings": findings.texts("warning") + _warnings(config, data, world_size),
     }
 
 
-def num_steps(config: TrainConfig, rows: int) -> int:
+def num_steps(config: TrainConfig, rows: int, world_size: int = 1) -> int:
     """Return the number of optimizer steps of a run on so many training rows; the last batch of an epoch counts."""
     used = min(rows, config.train_rows or rows)
-    steps = config.epochs * math.ceil(used / config.global_batch_size)
+    steps = config.epochs * math.ceil(used / plan_batches(config, world_size).global_batch_size)
     return min(steps, config.max_steps or steps)
 
 
-def num_epochs(config: TrainConfig, rows: int, steps: int) -> int:
+def num_epochs(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
     """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
-    return min(config.epochs, math.ceil(steps / math.ceil(rows / config.global_batch_size)))
+    return min(config.epochs, math.ceil(steps / math.ceil(rows / plan_batches(config, world_size).global_batch_size)))
 
 
 def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]:
@@ -71,11 +72,7 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
         lines.append("setting 'predict': ignored, the data has no rows to predict")
     if config.train_rows > train_rows:
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
-    if config.global_batch_size < world_size:
-        lines.append(
-            f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks idle"
-        )
-    return lines
+    return lines + batch_warnings(config, world_size)
 
 
 def _print(found: dict[str, Any]) -> None:

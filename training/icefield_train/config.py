@@ -18,6 +18,7 @@ PRECISIONS = ("auto", "fp32", "bf16")
 PROBLEMS = ("auto", "classification", "regression", "multilabel")
 DIALECTS = ("auto", "csv", "csv-semicolon", "tsv", "tsv-quoted")
 EMPTY_CELLS = ("auto", "drop", "empty", "fail")
+LR_SCALINGS = ("none", "linear", "sqrt")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,13 +62,21 @@ class TrainConfig:
     epochs: int = 3
     """Passes over the training rows."""
     learning_rate: float = 5e-5
-    """Peak learning rate."""
+    """Peak learning rate, before ``lr_scaling``."""
+    lr_scaling: str = "none"
+    """How the learning rate follows the global batch: none, linear or sqrt."""
+    lr_reference_batch_size: int = 32
+    """Global batch for which ``learning_rate`` is meant."""
     weight_decay: float = 0.01
     """Weight decay of AdamW; biases and layer norms have none."""
     warmup_ratio: float = 0.0
     """Share of the steps over which the learning rate rises from 0."""
-    global_batch_size: int = 32
-    """Rows per optimizer step, over all ranks."""
+    global_batch_size: int = 0
+    """Rows per optimizer step, over all ranks; 0 = ``batch_plan`` works it out."""
+    per_device_batch_size: int = 0
+    """Most rows in one forward and backward pass of a rank; 0 = all that it has of the global batch."""
+    gradient_accumulation_steps: int = 1
+    """Passes of a rank per optimizer step, at least."""
     max_length: int = 128
     """Tokens at which a row is cut."""
     precision: str = "auto"
@@ -80,6 +89,18 @@ class TrainConfig:
     """Use only the first so many training rows; 0 = all."""
     length_grouping: bool = True
     """Put rows of similar length into one batch."""
+    lora: bool = False
+    """Train low-rank adapters instead of the weights."""
+    lora_r: int = 16
+    """Rank of the adapters."""
+    lora_alpha: int = 32
+    """Their output is multiplied by this over their rank."""
+    lora_dropout: float = 0.05
+    """Share of their inputs that is left out in training."""
+    lora_target_modules: str = ""
+    """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
+    tokens_dir: str = ""
+    """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
     """Name of the run."""
     run_dir: str = ""
@@ -166,20 +187,28 @@ RULES: dict[str, Rule] = {
     "empty_cells": choice(EMPTY_CELLS),
     "predict": _FLAG,
     "model": Rule(
-        words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
+        words="all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",
     ),
     "epochs": whole(1),
     "learning_rate": number("above 0", lambda value: value > 0),
     "weight_decay": number("of at least 0", lambda value: value >= 0),
     "warmup_ratio": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
-    "global_batch_size": whole(1),
+    "global_batch_size": whole(0, zero="per_device_batch_size x processes where that is given, else 32"),
+    "per_device_batch_size": whole(0, zero="all that a process has of the global batch"),
+    "gradient_accumulation_steps": whole(1),
+    "lr_scaling": choice(LR_SCALINGS),
+    "lr_reference_batch_size": whole(1),
     "max_length": whole(8, 4096),
     "precision": choice(PRECISIONS),
     "seed": whole(0, 2**32 - 1),
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
     "length_grouping": _FLAG,
+    "lora": _FLAG,
+    "lora_r": whole(1),
+    "lora_alpha": whole(1),
+    "lora_dropout": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
     **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 
