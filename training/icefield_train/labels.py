@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from icefield_train.doctor.findings import Findings, counted
 # Whole numbers of so few different values are classes, of more a quantity, unless they count from 0 as classes do.
 _FEW = 20
 _MOST_COUNTED = 200
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 # What may stand between the classes of one cell, the likeliest first.
 _SEPARATORS = ("|", ";", ",")
 
@@ -83,6 +85,11 @@ def _guess(cells: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
     if names:
         return "classification", "the file names its classes"
     values = {number(cell) for cell in cells}
+    commas = [cell for cell in cells if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip())]
+    if len(commas) * 2 > len(cells):
+        raise ValueError(
+            f"label '{commas[0]}' found, decimal points expected; set problem=classification if it is a class"
+        )
     if any(math.isnan(value) for value in values):
         return "classification", "not all labels are numbers"
     if any(not math.isfinite(value) or value != int(value) for value in values):

@@ -70,11 +70,13 @@ def with_dev(parts: dict[str, Part], kind: str, config: TrainConfig, findings: F
     strata = [row["label"] if kind == "classification" else "" for row in train.rows]
     chosen = dev_rows([content(row) for row in train.rows], strata, config.dev_share)
     if not chosen:
-        raise ValueError(f"{train.path}: {counted(len(train.rows), 'row')} found, too few to cut dev rows from them")
-    how = ", the same of each class" if kind == "classification" else ""
+        different = len({content(row) for row in train.rows})
+        found = f"{counted(len(train.rows), 'row')}, {different:,} different, found"
+        raise ValueError(f"{train.path}: {found}, too few to cut dev rows from them; give dev_file")
+    how = " of each class" if kind == "classification" else ""
     findings.note(
-        f"no dev file: {counted(len(chosen), 'row')} of {len(train.rows):,} are dev rows and not trained on "
-        f"(dev_share {config.dev_share:g}{how})"
+        f"dev rows: {len(chosen):,} of {counted(len(train.rows), 'row')}, which are not trained on "
+        f"(no dev file; dev_share {config.dev_share:g}{how})"
     )
     taken = set(chosen)
     rest = [index for index in range(len(train.rows)) if index not in taken]

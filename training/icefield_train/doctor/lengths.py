@@ -44,7 +44,7 @@ def tell_lengths(data: TaskData, model: Path, max_length: int, findings: Finding
         of = f"{len(lengths):,} rows taken at random" if len(lengths) < len(part.rows) else counted(len(lengths), "row")
         share = f"max_length {max_length} cuts {cut:,} of {of} ({cut / len(lengths):.1%})"
         tell = findings.warn if cut * 10 > len(lengths) else findings.note
-        tell(f"{part.source}: {share}, the longest has {max(lengths):,} tokens")
+        tell(f"{part.source}: {share}, the longest has {counted(max(lengths), 'token')}")
 
 
 def _lengths(tokenizer: Any, part: Part) -> list[int]:

@@ -17,4 +17,6 @@ def tell_missing_words(part: Part, findings: Findings) -> None:
     found = Counter(cells)
     if found:
         shown = ", ".join(f"'{word}'" for word in sorted(found))
-        findings.note(f"{part.source}: {counted(found.total(), 'text')} that says {shown}, read as text")
+        findings.note(
+            f"{part.source}: {counted(found.total(), 'text says', 'texts say')} {shown}, which is read as text"
+        )

@@ -140,4 +140,5 @@ def _label_names(schema: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return first.split(". ")[0].rstrip(".")

@@ -16,12 +16,12 @@ _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 # What files begin with that are no text, whatever their name says.
 _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"\x1f\x8b": "compressed by gzip",
+    b"\x1f\x8b": "a file compressed by gzip",
     b"PAR1": "a Parquet file",
     b"ARROW1": "an Arrow file",
     b"%PDF": "a PDF file",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet",
-    b"version https://git-lfs": "a pointer of git-lfs; fetch the file itself by git lfs pull",
+    b"version https://git-lfs": "a pointer of git-lfs (git lfs pull fetches the file itself)",
 }
 
 
