@@ -264,7 +264,8 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
     [
         (
             ["chek"],
-            "command 'chek' is not known; give one of check, tokenise, train, evaluate, report, rank, supervise, stop",
+            "command 'chek' is not known; give one of check, tokenise, train, evaluate, predict, report, rank, "
+            "supervise, stop",
         ),
         (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),

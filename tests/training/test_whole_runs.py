@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +13,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from icefield_train.config import TrainConfig
 from tests.training.tiny import make_rows, write_data, write_rows, write_tiny_model
+from tests.training.whole_run import run_ranks
 
 SETTINGS: dict[str, Any] = {"global_batch_size": 12, "epochs": 2, "learning_rate": 1e-3, "max_length": 24}
 
@@ -37,28 +35,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(base: Path, name: str, data: str, model: str, world_size: int = 1, **settings: Any) -> Path:
-    """Run all ranks of a run to their end; return its folder."""
-    run_dir = base / name
-    run_dir.mkdir()
-    config = TrainConfig(
-        data_dir=str(base / data),
-        model=str(base / model),
-        run_dir=str(run_dir),
-        run_id=name,
-        **{**SETTINGS, **settings},
+    return run_ranks(
+        base / name, world_size, data_dir=str(base / data), model=str(base / model), **{**SETTINGS, **settings}
     )
-    (run_dir / "config.json").write_text(json.dumps(config.to_dict()))
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(probe.getsockname()[1]), "GLOO_SOCKET_IFNAME": "lo"}
-    place = {"WORLD_SIZE": str(world_size), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "icefield_train", "train", "--config", str(run_dir / "config.json")]
-    # A rank ends with the process that started it.
-    ranks = [
-        subprocess.Popen(command, env={**os.environ, **meeting, **place, "RANK": str(rank)})
-        for rank in range(world_size)
-    ]
-    assert [rank.wait(120) for rank in ranks] == [0] * world_size, (run_dir / "logs/rank-0.log").read_text()
-    return run_dir
 
 
 def _metrics(run_dir: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ Counts and metrics: Wang et al. 2019, "GLUE: A Multi-Task Benchmark and Analysis
 
 from __future__ import annotations
 
+from typing import Any
+
 from icefield_train.task import GlueFile, Layout, Split, Task
 
 
@@ -28,9 +30,20 @@ def _plain(
     hub_name: str = "",
     extra: dict[str, tuple[GlueFile, ...]] | None = None,
     kind: str = "classification",
-    skip_short_rows: bool = False,
+    **others: Any,
 ) -> Task:
-    """Return a task of train.tsv, dev.tsv and test.tsv; ``extra``: other forms of "train", "dev" and "test"."""
+    """Return a task of train.tsv, dev.tsv and test.tsv.
+
+    Args:
+        folder: GLUE's name for the task's folder.
+        rows: GLUE's counts of train, dev and test.
+        layout: columns of train and dev.
+        test: columns of test.
+        labels, metrics, kind, others: as in ``Task``.
+        hub: columns on the hub.
+        hub_name: name there, where it is not the folder's in small letters.
+        extra: other forms of "train", "dev" and "test".
+    """
     other = extra or {}
     name = hub_name or folder.lower()
     train, dev, rest = (
@@ -49,7 +62,7 @@ def _plain(
         },
         predict={folder: _split(rows[2], f"{name}/test", *rest)},
         hub_layout=hub,
-        skip_short_rows=skip_short_rows,
+        **others,
     )
 
 
@@ -117,6 +130,7 @@ GLUE_TASKS: dict[str, Task] = {
         (5749, 1500, 1379),
         _STSB,
         test=_TWO_TEST,
+        scale=(0.0, 5.0),
         kind="regression",
         labels=(),
         metrics=("pearson", "spearman"),
@@ -140,6 +154,7 @@ GLUE_TASKS: dict[str, Task] = {
     ),
     "mnli": Task(
         source="glue",
+        answers_in_words=True,
         folder="MNLI",
         labels=("entailment", "neutral", "contradiction"),
         metrics=("accuracy",),
@@ -163,6 +178,7 @@ GLUE_TASKS: dict[str, Task] = {
         labels=_ENTAILMENT,
         metrics=("accuracy",),
         hub=_ANSWER,
+        answers_in_words=True,
     ),
     "rte": _plain(
         "RTE",
@@ -172,6 +188,7 @@ GLUE_TASKS: dict[str, Task] = {
         labels=_ENTAILMENT,
         metrics=("accuracy",),
         hub=_TWO,
+        answers_in_words=True,
     ),
     "wnli": _plain(
         "WNLI",

@@ -93,6 +93,8 @@ class _MultiLabel(_OneLabel):
         return (~rows.tensors["labels"].isnan().any(dim=1)).int().tolist()
 
     def losses(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        # Rows of which none has a label have one column, for want of a better number.
+        labels = labels.expand_as(logits)
         missing = labels.isnan()
         losses = functional.binary_cross_entropy_with_logits(logits.float(), labels.nan_to_num(), reduction="none")
         return losses.masked_fill(missing, 0.0).mean(dim=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from icefield_train import distributed, evaluate, loop, token_files
+from icefield_train import distributed, evaluate, loop, predictions, token_files
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
@@ -40,6 +40,8 @@ class Loaded:
     train_rows: EncodedRows
     dev_rows: dict[str, EncodedRows]
     """By the name of the split, the main one first."""
+    unlabelled: dict[str, EncodedRows]
+    """Rows to predict, by the name of the split."""
     batches: BatchPlan
     steps: int
 
@@ -103,6 +105,11 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     if ranks.is_main:
         for name in loaded.dev_rows:
             journal.event("evaluate", epoch=config.epochs, step=trained.steps, split=name, metrics=results.scores(name))
+    for name, rows in loaded.unlabelled.items():
+        found = evaluate.predict(loaded.model, rows, ranks, precision=precision, on_batch=journal.status.touch)
+        if ranks.is_main:
+            path = predictions.write(journal.run_dir / predictions.FOLDER, loaded.task, name, found.predicted)
+            journal.event("predict", split=name, rows=len(rows), path=str(path))
 
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
@@ -138,6 +145,7 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
         head=head,
         train_rows=rows["train"],
         dev_rows={name: rows[name] for name in task.dev},
+        unlabelled={name: rows[token_files.to_predict(name)] for name in task.predict if config.predict},
         batches=plan_batches(config, ranks.world_size),
         steps=num_steps(config, len(rows["train"]), ranks.world_size),
     )

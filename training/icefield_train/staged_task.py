@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ class StagedTask:
     metrics: tuple[str, ...]
     dev: dict[str, str]
     """Names of the dev splits and their files; the first is the one by which a model is judged."""
+    name: str = ""
+    """Name of the task, of ``tasks.TASKS``."""
+    predict: dict[str, str] = field(default_factory=dict)
+    """Names of the splits without labels and their files."""
 
     @property
     def num_outputs(self) -> int:
@@ -59,4 +63,11 @@ def task_from(about: Mapping[str, Any], where: str) -> StagedTask:
                 f"{where}: label '{odd[0]}' found, O and names that begin with B- or I- expected for entities; "
                 "give accuracy as the metric of other tags"
             )
-    return StagedTask(kind=kind, labels=labels, metrics=metrics, dev=dict(about.get("dev") or {"dev": "dev.jsonl"}))
+    return StagedTask(
+        kind=kind,
+        labels=labels,
+        metrics=metrics,
+        dev=dict(about.get("dev") or {"dev": "dev.jsonl"}),
+        name=str(about.get("task", "")),
+        predict=dict(about.get("predict") or {}),
+    )

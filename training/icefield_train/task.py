@@ -66,5 +66,9 @@ class Task:
     """GLUE: splits without labels, by the name of the file that its leaderboard takes."""
     hub_layout: Layout | None = None
     """GLUE: the columns on the hub."""
+    answers_in_words: bool = False
+    """GLUE: its leaderboard takes the names of the classes rather than their indices."""
+    scale: tuple[float, float] | None = None
+    """GLUE: least and greatest of the numbers."""
     skip_short_rows: bool = False
     """GLUE: the task's own files have rows that are cut off; they are left out and told."""

@@ -23,7 +23,7 @@ _OWN = (
     "dev_share",
 )
 # Settings of own data that one of its tasks has no use for.
-_IDLE = {"tokens": ("text_pair_column", "problem", "dialect"), "causal": ("label_column", "problem")}
+_IDLE = {"tokens": ("text_pair_column", "problem", "dialect"), "causal": ("label_column", "problem", "test_file")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,5 +126,6 @@ def _own(config: TrainConfig, findings: Findings) -> TaskData:
         source=f"own data, {' and '.join(files)}",
         train=parts["train"],
         dev={"dev": parts["dev"]},
-        predict={"test": parts["test"]} if "test" in parts else {},
+        # A language model is judged by its loss; what it would write is not asked for.
+        predict={"test": parts["test"]} if "test" in parts and data.kind != "causal" else {},
     )

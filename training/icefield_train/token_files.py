@@ -54,9 +54,11 @@ class Source:
 
 
 def sources(config: TrainConfig, task: StagedTask) -> dict[str, Source]:
-    """Return what a run tokenises: "train", and each dev split by its name."""
+    """Return what a run tokenises: "train", each dev split by its name, and, where asked for, those to predict."""
     folder = Path(config.data_dir)
     files = {"train": "train.jsonl", **task.dev}
+    if config.predict:
+        files |= {to_predict(name): file for name, file in task.predict.items()}
     return {
         name: Source(
             rows=folder / file,
@@ -67,6 +69,11 @@ def sources(config: TrainConfig, task: StagedTask) -> dict[str, Source]:
         )
         for name, file in files.items()
     }
+
+
+def to_predict(name: str) -> str:
+    """Return what a split to predict is called among the others."""
+    return f"predict {name}"
 
 
 def tokens_dir(config: TrainConfig) -> Path:
