@@ -26,7 +26,7 @@ LABELS = ("neg", "neutral", "pos")
 def _read(folder: Path, **settings: Any) -> tuple[TaskData, Findings]:
     findings = Findings()
     settings = {"task": "text", "data_dir": str(folder), **settings}
-    return read_task(TrainConfig.from_dict(settings), findings), findings
+    return read_task(TrainConfig.from_dict(settings), folder, findings), findings
 
 
 def _refused(folder: Path, **settings: Any) -> str:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import tempfile
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from icefield_train import hub
 from icefield_train.kinds import DEFAULT_KIND
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
 from icefield_train.model_wheel import KNOWN, PREFIX, from_package, from_wheelhouse, publish
 from icefield_train.rules import refusal, user_path
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-_HUB_TIMEOUT_SECONDS = 5
 _ACCEPTED = "all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
 
 
@@ -74,44 +71,12 @@ def _find(name: str, cache: Path, wheelhouse: Path) -> Path:
 
 
 def _from_hub(name: str, cache: Path) -> Path:
-    _ask_hub(name)
-    os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(_HUB_TIMEOUT_SECONDS))
-    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise ValueError(refusal("model", name, "a folder with the model (huggingface_hub is not installed)")) from None
-    wanted = ["config.json", "*.safetensors", WEIGHTS_INDEX, *TOKENIZER_FILES]
-    # Weights for other libraries and precisions lie in sub-folders.
-    try:
-        return Path(snapshot_download(name, cache_dir=cache / "hub", allow_patterns=wanted, ignore_patterns=["*/*"]))
-    except Exception as error:
-        # The library raises errors of many kinds, its HTTP client's among them; to a user they are one.
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ValueError(
-            refusal("model", name, f"a folder with the model (the hub's download failed: {first})")
-        ) from None
-
-
-def _ask_hub(name: str) -> None:
-    """Ask the hub for the model before its client does, which takes a minute to give up where there is no way out."""
-    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    request = urllib.request.Request(f"{hub}/api/models/{name}", headers={"User-Agent": "icefield"})
-    if token := os.environ.get("HF_TOKEN"):
-        request.add_header("Authorization", f"Bearer {token}")
-    try:
-        with urllib.request.urlopen(request, timeout=_HUB_TIMEOUT_SECONDS):
-            return
-    except urllib.error.HTTPError as error:
-        if error.code in (401, 403, 404):
-            words = f"{_ACCEPTED} ({hub} has no such model, or asks for a token: set HF_TOKEN)"
-        else:
-            words = f"a folder with the model ({hub} answered with status {error.code})"
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
-        why = getattr(error, "reason", error)
-        words = f"a folder with the model ({hub} can't be reached: {why})"
-    raise ValueError(refusal("model", name, words))
+        hub.ask("model", name)
+        return hub.snapshot("model", name, ["config.json", "*.safetensors", WEIGHTS_INDEX, *TOKENIZER_FILES], cache)
+    except hub.HubError as fault:
+        words = f"{_ACCEPTED if fault.missing else 'a folder with the model'} ({fault})"
+        raise ValueError(refusal("model", name, words)) from None
 
 
 def _digest_of(files: list[Path]) -> str:

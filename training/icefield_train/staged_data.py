@@ -40,7 +40,7 @@ def stage_data(config: TrainConfig, cache: Path, findings: Findings) -> StagedDa
         ValueError: the settings, a file or one of its rows are not accepted.
         OSError: the cache can't be written.
     """
-    data = read_task(config, findings)
+    data = read_task(config, cache, findings)
     examine(data, findings)
     parts: dict[str, Part] = {}
     about: dict[str, dict[str, str]] = {}

@@ -10,6 +10,7 @@ from icefield_train import paraphrase
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue, wanted
+from icefield_train.glue_hub import NAME, read_hub
 from icefield_train.own_data import read_own
 from icefield_train.own_tokens import read_own_tokens
 from icefield_train.part import Part
@@ -44,8 +45,8 @@ class TaskData:
     """Rows without labels, by the name of the file that the predictions go to."""
 
 
-def read_task(config: TrainConfig, findings: Findings) -> TaskData:
-    """Read or generate a task's data.
+def read_task(config: TrainConfig, cache: Path, findings: Findings) -> TaskData:
+    """Read or generate a task's data; ``cache`` is for what is fetched from the hub.
 
     Raises:
         ValueError: settings and data do not fit, or the data is malformed; one line says what and where.
@@ -54,7 +55,7 @@ def read_task(config: TrainConfig, findings: Findings) -> TaskData:
     _tell_ignored(config, task, findings)
     if task.source == "generated":
         return _generated(task)
-    return _glue(task, config, findings) if task.source == "glue" else _own(config, findings)
+    return _glue(task, config, cache, findings) if task.source == "glue" else _own(config, findings)
 
 
 def _tell_ignored(config: TrainConfig, task: Task, findings: Findings) -> None:
@@ -86,30 +87,35 @@ def _generated(task: Task) -> TaskData:
     )
 
 
-def _glue(task: Task, config: TrainConfig, findings: Findings) -> TaskData:
-    words = f"a folder with {wanted(task)}"
-    folder = user_path("data_dir", config.data_dir, words)
-    if not config.data_dir:
-        raise ValueError(refusal("data_dir", "", words))
-    if not folder.is_dir():
-        raise ValueError(refusal("data_dir", config.data_dir, f"{words} (there is no such folder)"))
-    start = f"setting 'data_dir': value '{config.data_dir}' is not accepted;"
-    try:
-        parts = read_glue(folder, task, config.empty_cells, findings)
-    except OSError as error:
-        raise ValueError(f"{start} {error.filename}: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{start} {error}") from None
+def _glue(task: Task, config: TrainConfig, cache: Path, findings: Findings) -> TaskData:
+    if config.data_dir:
+        parts, source = _glue_folder(task, config, findings), "GLUE"
+    else:
+        parts, source = read_hub(task, config.empty_cells, cache, findings), f"{NAME} of the hub"
     files = dict.fromkeys(parts[name].source for name in task.splits)
     return TaskData(
         kind=task.kind,
         labels=task.labels,
         metrics=task.metrics,
-        source=f"GLUE, {' and '.join(files)}",
+        source=f"{source}, {' and '.join(files)}",
         train=parts["train"],
         dev={name: part for name, part in parts.items() if name in task.splits and name != "train"},
         predict={name: part for name, part in parts.items() if name in task.predict},
     )
+
+
+def _glue_folder(task: Task, config: TrainConfig, findings: Findings) -> dict[str, Part]:
+    words = f"a folder with {wanted(task)}"
+    folder = user_path("data_dir", config.data_dir, words)
+    if not folder.is_dir():
+        raise ValueError(refusal("data_dir", config.data_dir, f"{words} (there is no such folder)"))
+    start = f"setting 'data_dir': value '{config.data_dir}' is not accepted;"
+    try:
+        return read_glue(folder, task, config.empty_cells, findings)
+    except OSError as error:
+        raise ValueError(f"{start} {error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{start} {error}") from None
 
 
 def _own(config: TrainConfig, findings: Findings) -> TaskData:
