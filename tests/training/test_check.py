@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from icefield_train.check import main, num_epochs, num_steps
 from icefield_train.config import TrainConfig
+from icefield_train.tasks import TASKS
 from tests.training.folders import HEADER, safetensors, write_model, write_mrpc, write_wheel
 
 
@@ -266,7 +268,9 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
             "command 'chek' is not known; give one of check, tokenise, train, evaluate, predict, report, rank, "
             "supervise, stop",
         ),
-        (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
+        (["check", "task=mprc"], f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
+        (["check", "mrpc"], "'mrpc' is not a setting; write NAME=VALUE, such as task=mrpc"),
+        (["check", "--world-size", "x"], "check: argument --world-size: invalid int value: 'x'"),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
     ],
 )
@@ -321,6 +325,20 @@ def test_a_tokenizer_without_words_is_refused(
     folder = write_model(tmp_path / "model")
     (folder / "tokenizer.json").write_text(text)
     assert "tokenizer.json: no vocabulary found" in _refused(places, capsys, model=str(folder))
+
+
+def test_data_is_checked_alone_without_a_file_of_settings_and_without_a_model(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = ["--cache", str(places["cache"])]
+    assert main(["task=mrpc", f"data_dir={places['data']}", *cache]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    assert re.fullmatch(rf"data   {places['cache']}/data/[0-9a-f]{{12}}  10 training rows, 4 dev rows", lines[0])
+    assert lines[1] == "model  not looked at; it is in a wheel: give --wheelhouse"
+    assert "data: labels: 0 = not_equivalent, 1 = equivalent" in lines
+    assert lines[-1] == "warning: dev.tsv: 4 rows found, GLUE's file has 408"
 
 
 @pytest.mark.parametrize(("max_steps", "epochs"), [(0, 3), (20, 1), (21, 2), (1000, 3)])

