@@ -40,6 +40,8 @@ class ActionModule(ControllerAction):
             wheelhouse=Path(args["wheelhouse_dir"]),
             world_size=args["node_count"] * int(settings["nproc_per_node"]),
         )
+        for note in found["doctor"]:
+            self._display.display(f"data: {note}")
         for warning in found["warnings"]:
             self._display.warning(warning)
         job = {

@@ -31,9 +31,11 @@ class ActionModule(ControllerAction):
         (run_dir / "result.json").write_text(json.dumps(ended, indent=1) + "\n")
         write_report([str(run_dir)])
         where = f"report: {run_dir / 'report.html'}"
+        found = run_dir / "predictions"
+        predicted = [f"predictions: {found}"] if found.is_dir() else []
         how = "was stopped" if ended["state"] == "stopped" else "failed"
         if ended["state"] == "done":
-            return {"icefield_summary": [*result_table(run_dir), where]}
+            return {"icefield_summary": [*result_table(run_dir), *predicted, where]}
         return {
             "failed": True,
             "msg": f"run '{run_dir.name}' {how}: {ended['line']}",

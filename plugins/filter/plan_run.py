@@ -77,6 +77,7 @@ def train_config(
         "model_digest": digests["models"],
         "run_id": job["run_id"],
         "run_dir": f"{home}/runs/{job['run_id']}",
+        "tokens_dir": f"{home}/stage/tokens",
         "git_commit": job["git_commit"],
         "command": run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands),
     }

@@ -28,11 +28,19 @@ def training_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def absolute_sources(settings: Mapping[str, Any], called_from: Path) -> dict[str, str]:
-    """Return ``data_dir`` and ``model`` with folders as absolute paths, so that they hold from anywhere."""
+    """Return the settings that name a folder or file, as absolute paths where these are, so that they hold anywhere.
+
+    A file of ``data_dir`` stays as it is.
+    """
     found = {}
     for name in ("data_dir", "model"):
         folder = called_from / Path(settings[name]).expanduser()
         found[name] = str(folder.resolve()) if settings[name] and folder.is_dir() else settings[name]
+    for name in ("train_file", "dev_file", "test_file"):
+        file = Path(settings[name]).expanduser()
+        inside = settings["data_dir"] and not file.is_absolute() and (Path(found["data_dir"]) / file).exists()
+        outside = settings[name] and not inside and (called_from / file).is_file()
+        found[name] = str((called_from / file).resolve()) if outside else settings[name]
     return found
 
 

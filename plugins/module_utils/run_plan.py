@@ -100,6 +100,7 @@ def make_plan(
         code=code,
         run_dir=run_dir,
         nodes=planned,
+        prepare=["tokenise", "--config", f"{run_dir}/config.json"],
     )
 
 

@@ -62,8 +62,6 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
         yield refusal("stack", values["stack"], f"one of {there}")
     folder = values.get("data_dir", "")
     yield from _folder_faults("data_dir", folder, cwd)
-    if values.get("task") == "mrpc" and folder == "":
-        yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
 
 
 def _folder_faults(name: str, folder: str, cwd: Path) -> Iterator[str]:

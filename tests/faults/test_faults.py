@@ -151,3 +151,26 @@ def test_a_stop_says_that_the_head_is_out_of_reach(cluster):
         cluster.on(head, "pkill -CONT -o -x sshd")
     assert code != 0
     assert last_line(output).endswith("(the head is out of reach)"), output[-2000:]
+
+
+def test_a_node_that_cannot_tokenise_ends_the_run_before_any_rank_starts(cluster):
+    run_id = f"fault-{uuid.uuid4().hex[:8]}"
+    victim = cluster.nodes[1]
+    # Of the data that is staged on the nodes; another cut makes tokens that no run has made yet.
+    code, output = cluster.play("train.yml", run_id=f"{run_id}-well", max_steps=2, train_rows=64, max_length=17)
+    assert code == 0, output
+    cluster.on(victim, "mv /opt/icefield/stage/data /opt/icefield/stage/away; mkdir -p /opt/icefield/stage/data")
+    cluster.on(
+        victim, "cp -r /opt/icefield/stage/away/. /opt/icefield/stage/data; rm /opt/icefield/stage/data/*/dev.jsonl"
+    )
+    try:
+        code, output = cluster.play("train.yml", run_id=run_id, max_steps=2, train_rows=64, max_length=18)
+    finally:
+        cluster.on(victim, "rm -r /opt/icefield/stage/data; mv /opt/icefield/stage/away /opt/icefield/stage/data")
+    assert code != 0
+    assert re.search(rf"run '{run_id}' failed: {victim} \(tokenise\): .*No such file", last_line(output)), output[
+        -3000:
+    ]
+    logs = {path.name for path in (ROOT / "runs" / run_id / "logs").iterdir()}
+    assert f"tokenise-{victim}.log" in logs
+    assert not [name for name in logs if name.startswith("rank-")]

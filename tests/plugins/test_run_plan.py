@@ -83,11 +83,25 @@ def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_d
     assert sorted(shlex.split(command)) == sorted(["ansible-playbook", "-i", "/my/hosts.yml", "train.yml", *given])
 
 
-def test_folders_are_told_so_that_they_hold_from_anywhere(tmp_path):
+def test_folders_and_files_are_told_so_that_they_hold_from_anywhere(tmp_path):
     (tmp_path / "rows").mkdir()
-    settings = {"data_dir": "rows", "model": "all-MiniLM-L6-v2"}
-    assert run_job.absolute_sources(settings, tmp_path) == {"data_dir": f"{tmp_path}/rows", "model": "all-MiniLM-L6-v2"}
-    assert run_job.absolute_sources({"data_dir": "", "model": "./rows"}, tmp_path)["model"] == f"{tmp_path}/rows"
+    (tmp_path / "rows/inside.csv").touch()
+    (tmp_path / "beside.csv").touch()
+    settings = {
+        "data_dir": "rows",
+        "model": "all-MiniLM-L6-v2",
+        "train_file": "inside.csv",
+        "dev_file": "beside.csv",
+        "test_file": "",
+    }
+    assert run_job.absolute_sources(settings, tmp_path) == {
+        **settings,
+        "data_dir": f"{tmp_path}/rows",
+        "dev_file": f"{tmp_path}/beside.csv",
+    }
+    settings |= {"data_dir": "", "model": "./rows", "train_file": "rows/inside.csv"}
+    found = run_job.absolute_sources(settings, tmp_path)
+    assert (found["model"], found["train_file"]) == (f"{tmp_path}/rows", f"{tmp_path}/rows/inside.csv")
 
 
 def test_the_head_comes_first_and_the_count_cuts_the_rest():

@@ -16,7 +16,9 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     metrics = {
         "accuracy": 0.826,
         "f1": 0.877,
-        "majority": {"accuracy": 0.684, "f1": 0.812},
+        "baseline": {"accuracy": 0.684, "f1": 0.812},
+        "baseline_name": "majority class",
+        "learning_rate": 1e-4,
         "nodes": 4,
         "world_size": 4,
         "steps": 345,
@@ -38,7 +40,7 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "(majority class 0.8120)" in table
     assert "3668 training rows, 408 dev rows" in table
     assert "seed 42" in table
-    assert "3 epochs, global batch 32" in table
+    assert "3 epochs, global batch 32, learning rate 0.0001" in table
     (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "epochs": 1, "world_size": 1}))
     table = "\n".join(run_result.result_table(tmp_path))
     assert "1 epoch, global" in table
@@ -54,6 +56,16 @@ def test_what_a_run_cost(tmp_path):
     assert run_result.cost(tmp_path, []) == {}
     (tmp_path / "result.json").write_text(json.dumps({"state": "done", "usd": 2.5, "usd_hour": 5.0}))
     assert run_result.result_table(tmp_path)[-1].split(maxsplit=2) == ["cost", "$2.5000", "$5.0000 per hour on demand"]
+
+
+def test_the_table_names_the_dev_splits_where_there_are_several(tmp_path):
+    split = {"accuracy": 0.8, "baseline": {"accuracy": 0.35}, "baseline_name": "majority class"}
+    (tmp_path / "metrics.json").write_text(json.dumps({**split, "dev": {"dev": split, "dev_mm": split}}))
+    table = run_result.result_table(tmp_path)
+    assert [line.split()[:3] for line in table[-2:]] == [
+        ["dev", "accuracy", "0.8000"],
+        ["dev_mm", "accuracy", "0.8000"],
+    ]
 
 
 def test_the_state_of_nodes_and_runs():

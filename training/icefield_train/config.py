@@ -15,6 +15,10 @@ from icefield_train.rules import Rule, choice, number, refusal, whole
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
+PROBLEMS = ("auto", "classification", "regression", "multilabel")
+DIALECTS = ("auto", "csv", "csv-semicolon", "tsv", "tsv-quoted")
+EMPTY_CELLS = ("auto", "drop", "empty", "fail")
+LR_SCALINGS = ("none", "linear", "sqrt")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +33,28 @@ class TrainConfig:
     """What is learned; a name of ``tasks.TASKS``."""
     data_dir: str = ""
     """Folder of the data; on a node the staged one (train.jsonl, dev.jsonl, task.json)."""
+    train_file: str = ""
+    """Own data: file of the training rows, in data_dir or by its path."""
+    dev_file: str = ""
+    """Own data: file of the dev rows."""
+    test_file: str = ""
+    """Own data: file of rows to predict."""
+    text_column: str = ""
+    """Own data: column of the (first) text."""
+    text_pair_column: str = ""
+    """Own data: column of the second text."""
+    label_column: str = ""
+    """Own data: column of the labels; several, with commas between them, where each class has its own."""
+    problem: str = "auto"
+    """Own data: what labels are; one of PROBLEMS."""
+    dialect: str = "auto"
+    """Own data: how tables of text are written; one of DIALECTS; auto: by the file's ending."""
+    dev_share: float = 0.1
+    """Own data: share of the training rows that become dev rows where there are none."""
+    empty_cells: str = "auto"
+    """What becomes of rows with an empty text or label; one of EMPTY_CELLS."""
+    predict: bool = False
+    """Predict the rows without labels in the end."""
     model: str = "all-MiniLM-L6-v2"
     """Pretrained encoder; on a node the staged folder."""
     model_name: str = ""
@@ -36,13 +62,21 @@ class TrainConfig:
     epochs: int = 3
     """Passes over the training rows."""
     learning_rate: float = 5e-5
-    """Peak learning rate."""
+    """Peak learning rate, before ``lr_scaling``."""
+    lr_scaling: str = "none"
+    """How the learning rate follows the global batch: none, linear or sqrt."""
+    lr_reference_batch_size: int = 32
+    """Global batch for which ``learning_rate`` is meant."""
     weight_decay: float = 0.01
     """Weight decay of AdamW; biases and layer norms have none."""
     warmup_ratio: float = 0.0
     """Share of the steps over which the learning rate rises from 0."""
-    global_batch_size: int = 32
-    """Rows per optimizer step, over all ranks."""
+    global_batch_size: int = 0
+    """Rows per optimizer step, over all ranks; 0 = ``batch_plan`` works it out."""
+    per_device_batch_size: int = 0
+    """Most rows in one forward and backward pass of a rank; 0 = all that it has of the global batch."""
+    gradient_accumulation_steps: int = 1
+    """Passes of a rank per optimizer step, at least."""
     max_length: int = 128
     """Tokens at which a row is cut."""
     precision: str = "auto"
@@ -55,6 +89,18 @@ class TrainConfig:
     """Use only the first so many training rows; 0 = all."""
     length_grouping: bool = True
     """Put rows of similar length into one batch."""
+    lora: bool = False
+    """Train low-rank adapters instead of the weights."""
+    lora_r: int = 16
+    """Rank of the adapters."""
+    lora_alpha: int = 32
+    """Their output is multiplied by this over their rank."""
+    lora_dropout: float = 0.05
+    """Share of their inputs that is left out in training."""
+    lora_target_modules: str = ""
+    """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
+    tokens_dir: str = ""
+    """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
     """Name of the run."""
     run_dir: str = ""
@@ -131,24 +177,38 @@ def load_settings(path: Path) -> dict[str, Any]:
     return data
 
 
+_FLAG = Rule(words="true or false", test=lambda value: isinstance(value, bool))
 TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
 RULES: dict[str, Rule] = {
     "task": choice(tuple(TASKS)),
+    "problem": choice(PROBLEMS),
+    "dialect": choice(DIALECTS),
+    "dev_share": number("above 0 and below 1", lambda value: 0 < value < 1),
+    "empty_cells": choice(EMPTY_CELLS),
+    "predict": _FLAG,
     "model": Rule(
-        words="all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub",
+        words="all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub",
         test=lambda value: isinstance(value, str) and value.strip() != "",
     ),
     "epochs": whole(1),
     "learning_rate": number("above 0", lambda value: value > 0),
     "weight_decay": number("of at least 0", lambda value: value >= 0),
     "warmup_ratio": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
-    "global_batch_size": whole(1),
+    "global_batch_size": whole(0, zero="per_device_batch_size x processes where that is given, else 32"),
+    "per_device_batch_size": whole(0, zero="all that a process has of the global batch"),
+    "gradient_accumulation_steps": whole(1),
+    "lr_scaling": choice(LR_SCALINGS),
+    "lr_reference_batch_size": whole(1),
     "max_length": whole(8, 4096),
     "precision": choice(PRECISIONS),
     "seed": whole(0, 2**32 - 1),
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
-    "length_grouping": Rule(words="true or false", test=lambda value: isinstance(value, bool)),
+    "length_grouping": _FLAG,
+    "lora": _FLAG,
+    "lora_r": whole(1),
+    "lora_alpha": whole(1),
+    "lora_dropout": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
     **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 

@@ -1,30 +1,31 @@
-"""Rows as tokens: tokenised once, kept flat, padded per batch."""
+"""Tokenised rows as tensors, padded per batch."""
 
 from __future__ import annotations
 
-from array import array
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import torch
 
-# Rows that the tokeniser gets at a time; its output is lists of Python numbers, many times the size of what is kept.
-_CHUNK_ROWS = 4096
+from icefield_train.encoding import Encoded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EncodedRows:
     """Tokenised rows, end to end in one flat tensor for each of the model's inputs."""
 
-    inputs: dict[str, torch.Tensor]
-    """Name of the input -> int32 [tokens of all rows]."""
+    kind: str
+    """A name of ``kinds.KINDS``."""
+    tensors: dict[str, torch.Tensor]
+    """The arrays of ``encoding.Encoded``."""
     padding: dict[str, int]
-    """Name of the input -> value behind the end of a row."""
+    """Name of the model's input -> value behind the end of a row."""
     starts: list[int]
     """Where each row starts; one more than there are rows, the last being the end."""
-    labels: torch.Tensor
-    """int64 [rows]."""
+    digest: str = ""
+    """What tells other tokens apart; "" where nobody asks."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -34,42 +35,51 @@ class EncodedRows:
         """Tokens of each row."""
         return [end - start for start, end in zip(self.starts, self.starts[1:], strict=False)]
 
-    def batch(self, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-        """Return the model's inputs for these rows, and ``labels``: int64 [rows, longest of them] and [rows]."""
-        spans = [(self.starts[row], self.starts[row + 1]) for row in rows]
-        shape = (len(rows), max(end - start for start, end in spans))
-        batch = {name: torch.full(shape, value, dtype=torch.int64) for name, value in self.padding.items()}
-        batch["attention_mask"] = torch.zeros(shape, dtype=torch.int64)
-        for place, (start, end) in enumerate(spans):
-            for name, flat in self.inputs.items():
-                batch[name][place, : end - start] = flat[start:end]
-            batch["attention_mask"][place, : end - start] = 1
-        return {**batch, "labels": self.labels[list(rows)]}
+    def span(self, row: int) -> slice:
+        """Return where the tokens of a row lie."""
+        return slice(self.starts[row], self.starts[row + 1])
+
+    def inputs(self, rows: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the model's inputs for these rows: int64 [rows, longest of them] each."""
+        batch = {name: self.padded(name, rows, value) for name, value in self.padding.items()}
+        batch["attention_mask"] = torch.zeros_like(batch["input_ids"])
+        for place, row in enumerate(rows):
+            batch["attention_mask"][place, : self.starts[row + 1] - self.starts[row]] = 1
+        return batch
+
+    def padded(self, name: str, rows: Sequence[int], value: int) -> torch.Tensor:
+        """Return a value for each token of these rows, ``value`` behind their ends: int64 [rows, longest of them]."""
+        spans = [self.span(row) for row in rows]
+        tensor = torch.full((len(rows), max(span.stop - span.start for span in spans)), value, dtype=torch.int64)
+        for place, span in enumerate(spans):
+            tensor[place, : span.stop - span.start] = self.tensors[name][span]
+        return tensor
 
 
-def encode(rows: Sequence[dict[str, Any]], tokenizer: Any, max_length: int) -> EncodedRows:
-    """Tokenise rows; each is cut at ``max_length`` tokens, the longer of its two sentences first.
+def encoded_rows(encoded: Encoded, kind: str) -> EncodedRows:
+    """Return rows that were tokenised by this process."""
+    tensors = {name: torch.from_numpy(values) for name, values in encoded.arrays.items()}
+    return EncodedRows(kind=kind, tensors=tensors, padding=encoded.padding, starts=tensors["starts"].tolist())
+
+
+def load_rows(path: Path, kind: str) -> EncodedRows:
+    """Return the rows of a token file; ranks of one node share the memory.
 
     Raises:
-        ValueError: the tokeniser has no padding token.
+        OSError, ValueError: the file can't be read.
     """
-    if tokenizer.pad_token_id is None:
-        raise ValueError("the model's tokeniser has no padding token; batches of several rows can't be made")
-    names = [name for name in tokenizer.model_input_names if name != "attention_mask"]
-    flat = {name: array("i") for name in names}
-    starts = [0]
-    for first in range(0, len(rows), _CHUNK_ROWS):
-        chunk = rows[first : first + _CHUNK_ROWS]
-        pairs = [row["text_pair"] for row in chunk] if chunk[0]["text_pair"] is not None else None
-        encoded = tokenizer([row["text"] for row in chunk], pairs, truncation=True, max_length=max_length)
-        for name in names:
-            for tokens in encoded[name]:
-                flat[name].extend(tokens)
-        for tokens in encoded["input_ids"]:
-            starts.append(starts[-1] + len(tokens))
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged ({error}); remove it") from None
     return EncodedRows(
-        inputs={name: torch.frombuffer(values, dtype=torch.int32) for name, values in flat.items()},
-        padding={name: int(tokenizer.pad_token_id) if name == "input_ids" else 0 for name in names},
-        starts=starts,
-        labels=torch.tensor([row["label"] for row in rows], dtype=torch.int64),
+        kind=kind,
+        tensors=tensors,
+        padding=json.loads(about["padding"]),
+        starts=tensors["starts"].tolist(),
+        digest=about["digest"],
     )

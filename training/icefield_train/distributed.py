@@ -5,6 +5,7 @@ A process on its own is rank 0 of 1: each function then does what it says withou
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Sequence
@@ -106,3 +107,10 @@ def parallel(ranks: Dist, model: torch.nn.Module) -> torch.nn.Module:
         # Torch 2.13 gives broadcast_buffers a new name, which older ones of our stacks do not know.
         warnings.simplefilter("ignore", FutureWarning)
         return DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)
+
+
+def exchange(model: torch.nn.Module, *, last: bool) -> contextlib.AbstractContextManager[object]:
+    """Return the context of one of several passes of a step: gradients are exchanged in the last one."""
+    if last or not hasattr(model, "no_sync"):
+        return contextlib.nullcontext()
+    return model.no_sync()

@@ -1,28 +1,31 @@
-"""Predictions of a model on rows, each row once, on any number of ranks."""
+"""Answers of a model to rows, each row once, the same on any number of ranks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from icefield_train import distributed
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
+from icefield_train.kinds import KINDS
+from icefield_train.objectives import OBJECTIVES
 from icefield_train.precision import calculating_in
-
-BATCH_SIZE = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Predictions:
-    """Predicted labels of all rows, in their order; the mean loss per row; the time that it took."""
+    """What a model answers to all rows, in their order; the mean loss; the time that it took."""
 
-    labels: list[int]
-    predicted: list[int]
+    labels: list[Any]
+    """What the answers should be, in the form of ``objectives``; None for a row without a label."""
+    predicted: list[Any]
     loss: float
+    """Mean over rows, or over the tokens with a label; not a number where no row has one."""
     seconds: float
 
 
@@ -32,47 +35,52 @@ def predict(
     ranks: Dist,
     *,
     precision: str,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = 0,
     on_batch: Callable[[], None] = lambda: None,
 ) -> Predictions:
     """Share the rows among the ranks, predict, and return the predictions of all on each rank.
 
+    The batches are the same on any number of ranks: a row is calculated beside the same rows, with the same padding,
+    and comes out the same to the last digit on equal machines.
+
     Args:
-        model: a classifier; not as DistributedDataParallel wraps it, which would wait for ranks that have no row.
+        model: not as DistributedDataParallel wraps it, which would wait for ranks that have no row.
         rows: rows to predict.
         ranks: this process among the ranks.
         precision: "fp32" or "bf16".
-        batch_size: rows per forward pass.
+        batch_size: rows per forward pass; 0 = the kind's own.
         on_batch: called after each of them.
     """
-    # By length before they are shared out: batches of like length need little padding, and each rank gets some of all.
+    # By length: batches of like length need little padding, and taking turns gives each rank some of all.
     lengths = rows.lengths
     order = sorted(range(len(rows)), key=lambda row: (lengths[row], row))
-    mine = order[ranks.rank :: ranks.world_size]
+    size = batch_size or KINDS[rows.kind].evaluate_rows
+    batches = [order[start : start + size] for start in range(0, len(order), size)]
     begun = time.perf_counter()
     model.eval()
-    found: list[tuple[int, int, float]] = []
-    for start in range(0, len(mine), batch_size):
-        part = mine[start : start + batch_size]
-        found += zip(part, *_predict_batch(model, rows.batch(part), precision), strict=True)
+    found: list[tuple[int, Any, float]] = []
+    for batch in batches[ranks.rank :: ranks.world_size]:
+        found += zip(batch, *_predict_batch(model, rows, batch, precision), strict=True)
         on_batch()
     shares = distributed.gather_from_ranks(ranks, found)
-    by_row = {row: (label, loss) for share in shares for row, label, loss in share}
+    by_row = {row: (answer, loss) for share in shares for row, answer, loss in share}
     assert len(by_row) == sum(map(len, shares)) == len(rows), "a row was not predicted exactly once"
+    objective = OBJECTIVES[rows.kind]
+    counted = sum(objective.counts(rows))
     return Predictions(
-        labels=rows.labels.tolist(),
+        labels=objective.truth(rows),
         predicted=[by_row[row][0] for row in range(len(rows))],
-        loss=sum(by_row[row][1] for row in range(len(rows))) / len(rows),
+        loss=sum(by_row[row][1] for row in range(len(rows))) / counted if counted else float("nan"),
         seconds=time.perf_counter() - begun,
     )
 
 
 @torch.no_grad()
 def _predict_batch(
-    model: torch.nn.Module, batch: dict[str, torch.Tensor], precision: str
-) -> tuple[list[int], list[float]]:
-    labels = batch.pop("labels")
+    model: torch.nn.Module, rows: EncodedRows, picked: list[int], precision: str
+) -> tuple[list[Any], list[float]]:
+    objective = OBJECTIVES[rows.kind]
     with calculating_in(precision):
-        logits = model(**batch).logits.float()
-    losses = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-    return logits.argmax(dim=-1).tolist(), losses.tolist()
+        logits = model(**rows.inputs(picked)).logits
+    losses = objective.losses(logits, objective.labels(rows, picked))
+    return objective.answers(rows, picked, logits), losses.tolist()

@@ -44,22 +44,24 @@ def one_line(error: BaseException) -> str:
     return (kind + lines[0])[:500]
 
 
+def describe(error: BaseException, *, host: str, phase: str, step: int = 0) -> dict[str, object]:
+    """Return what is written of an error."""
+    return {
+        "host": host,
+        "phase": phase,
+        "step": step,
+        "type": type(error).__name__,
+        "message": one_line(error),
+        "peer": tells_of_peer(error),
+        "traceback": "".join(traceback.format_exception(error)),
+        "time": time.time(),
+    }
+
+
 def record(run_dir: Path, status: Status, error: BaseException) -> None:
     """Write ``errors/rank-<r>.json``."""
-    write_json(
-        run_dir / "errors" / f"rank-{status.rank}.json",
-        {
-            "rank": status.rank,
-            "host": status.host,
-            "phase": status.phase,
-            "step": status.step,
-            "type": type(error).__name__,
-            "message": one_line(error),
-            "peer": tells_of_peer(error),
-            "traceback": "".join(traceback.format_exception(error)),
-            "time": time.time(),
-        },
-    )
+    what = describe(error, host=status.host, phase=status.phase, step=status.step)
+    write_json(run_dir / "errors" / f"rank-{status.rank}.json", {"rank": status.rank, **what})
 
 
 def read_errors(run_dir: Path) -> list[dict[str, object]]:

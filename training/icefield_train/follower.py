@@ -27,28 +27,32 @@ def follow(station: Station) -> Cause | None:
 
 
 def _obey(station: Station, line: Line) -> Cause | None:
-    started = False
+    # What to say when the node has completed its stage; nothing before the first one and after each.
+    word = ""
     reported: set[Cause] = set()
-    complete = False
     while not line.closed and line.silent_for <= SILENCE:
         select.select([line.socket], [], [], TICK)
         for message in line.receive():
-            if message["kind"] == "go":
-                started = True
+            if message["kind"] == "prepare":
+                station.prepare()
+                word = "ready"
+            elif message["kind"] == "go":
                 station.start()
+                word = "done"
             elif message["kind"] == "stop":
                 return cause_from(message["cause"])
             elif message["kind"] == "finish":
                 return None
         line.beat()
-        if not started or complete:
+        if not word:
             continue
-        if complete := station.watch.complete():
-            line.send({"kind": "done"})
+        if station.stage.complete():
+            line.send({"kind": word})
+            word = ""
             continue
         # Times differ from look to look; what is told is the same.
-        fresh = [c for c in station.watch.causes() if not any(c.line() == known.line() for known in reported)]
+        fresh = [c for c in station.stage.causes() if not any(c.line() == known.line() for known in reported)]
         if fresh:
             reported |= set(fresh)
             line.send({"kind": "failed", "causes": [cause_data(cause) for cause in fresh]})
-    return node_gone(station.plan.head.name, 0, station.watch.place(), when=time.time())
+    return node_gone(station.plan.head.name, 0, station.stage.place(), when=time.time())

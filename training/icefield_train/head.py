@@ -1,4 +1,4 @@
-"""The head's side of supervision: starts the run when all nodes have come, decides why and when it ends."""
+"""The head's side of supervision: starts the run when all nodes are ready, decides why and when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lead(station: Station) -> Cause | None:
     """Lead the run to its end on all nodes; return why it ended early, or None."""
     head = Head(station.node.address, station.plan.control_port, station.token)
     try:
-        cause = _gather(station, head) or _watch(station, head)
+        cause = _gather(station, head) or _prepare(station, head) or _train(station, head)
         if cause is None:
             head.tell({"kind": "finish"})
         else:
@@ -40,7 +40,7 @@ def _others(plan: Plan) -> set[str]:
 
 
 def _gather(station: Station, head: Head) -> Cause | None:
-    """Wait for all nodes, then start everywhere."""
+    """Wait for all nodes."""
     missing = _others(station.plan)
     while missing:
         head.receive(TICK)
@@ -57,32 +57,45 @@ def _gather(station: Station, head: Head) -> Cause | None:
                 phase="start",
                 time=time.time(),
             )
-    head.tell({"kind": "go"})
-    station.start()
     return None
 
 
-def _watch(station: Station, head: Head) -> Cause | None:
-    """Watch until all ranks of all nodes have finished, or there is a cause to stop."""
+def _prepare(station: Station, head: Head) -> Cause | None:
+    """Have each node do what comes before its ranks."""
+    head.tell({"kind": "prepare"})
+    station.prepare()
+    return _watch(station, head, "ready")
+
+
+def _train(station: Station, head: Head) -> Cause | None:
+    """Start the ranks everywhere, and watch them to their end."""
+    head.tell({"kind": "go"})
+    station.start()
+    return _watch(station, head, "done")
+
+
+def _watch(station: Station, head: Head, wanted: str) -> Cause | None:
+    """Watch until all nodes have completed the stage, which they say with ``wanted``, or there is a cause to stop."""
+    stage = station.stage
     waiting = {node.name for node in station.plan.nodes}
     causes: list[Cause] = []
     heard_first = 0.0
     while waiting:
         for name, message in head.receive(TICK):
-            if message["kind"] == "done":
+            if message["kind"] == wanted:
                 waiting.discard(name)
             elif message["kind"] == "failed":
                 causes += [cause_from(data) for data in message["causes"]]
         head.beat()
         if station.node.name in waiting:
-            if station.watch.complete():
+            if stage.complete():
                 waiting.discard(station.node.name)
             else:
-                causes += station.watch.causes()
+                causes += stage.causes()
         causes += [_lost(station, name) for name in sorted(waiting) if _is_lost(head, name)]
         if asked := station.stop_asked():
             return asked
-        causes = [station.watch.sharpen(cause) for cause in causes]
+        causes = [stage.sharpen(cause) for cause in causes]
         if causes:
             heard_first = heard_first or time.monotonic()
             if _decided(causes, time.monotonic() - heard_first, head, waiting):
@@ -96,7 +109,7 @@ def _is_lost(head: Head, name: str) -> bool:
 
 def _lost(station: Station, name: str) -> Cause:
     # Whoever reported first did so because of this, hence the time.
-    return node_gone(name, station.plan.node(name).first_rank, station.watch.place(), when=0.0)
+    return node_gone(name, station.plan.node(name).first_rank, station.stage.place(), when=0.0)
 
 
 def _decided(causes: list[Cause], waited: float, head: Head, waiting: set[str]) -> bool:

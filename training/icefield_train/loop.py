@@ -12,11 +12,13 @@ import torch
 from transformers import get_linear_schedule_with_warmup
 
 from icefield_train import distributed
+from icefield_train.batch_plan import plan_batches
 from icefield_train.batches import deal, epoch_batches
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
 from icefield_train.failures import PeerError
+from icefield_train.objectives import OBJECTIVES
 from icefield_train.precision import calculating_in
 
 # As in BERT's own fine-tuning; the norm is that of all ranks' averaged gradients, so it is the same on each.
@@ -67,16 +69,17 @@ def train(
         PeerError: that of another rank is not; all ranks stop at the same step.
     """
     model.train()
-    optimizer = new_optimizer(model, config)
+    plan = plan_batches(config, ranks.world_size)
+    optimizer = new_optimizer(model, config, plan.learning_rate)
     schedule = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup_ratio * steps), steps)
-    lengths = rows.lengths
+    lengths, counts = rows.lengths, OBJECTIVES[rows.kind].counts(rows)
     begun = time.perf_counter()
     recent: deque[tuple[float, int, int, float]] = deque([(begun, 0, 0, 0.0)], maxlen=_SPEED_STEPS + 1)
     step = samples = tokens = 0
     for epoch in range(config.epochs):
         batches = epoch_batches(
             lengths,
-            batch_size=config.global_batch_size,
+            batch_size=plan.global_batch_size,
             seed=config.seed,
             epoch=epoch,
             length_grouping=config.length_grouping,
@@ -84,8 +87,10 @@ def train(
         for batch in batches[: steps - step]:
             step += 1
             mine = deal(batch, lengths, ranks.world_size)[ranks.rank]
-            local_loss = backward(model, rows, mine, batch, ranks, precision)
-            loss = agreed_loss(local_loss, len(batch), ranks, step)
+            # A batch of rows without a label has no loss, and nothing to divide by.
+            counted = sum(counts[row] for row in batch) or 1
+            local_loss = backward(model, rows, plan.split(mine), batch[0], counted, ranks, precision)
+            loss = agreed_loss(local_loss, counted, ranks, step)
             torch.nn.utils.clip_grad_norm_(model.parameters(), _MAX_GRADIENT_NORM)
             learning_rate = schedule.get_last_lr()[0]
             optimizer.step()
@@ -117,37 +122,57 @@ def train(
     )
 
 
-def new_optimizer(model: torch.nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+def new_optimizer(model: torch.nn.Module, config: TrainConfig, learning_rate: float) -> torch.optim.Optimizer:
     """Return AdamW; weight decay is for matrices, not for biases and layer norms."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     groups = [
         {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": config.weight_decay},
         {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
 
 
 def backward(
-    model: torch.nn.Module, rows: EncodedRows, mine: list[int], batch: list[int], ranks: Dist, precision: str
+    model: torch.nn.Module,
+    rows: EncodedRows,
+    passes: list[list[int]],
+    idle: int,
+    counted: int,
+    ranks: Dist,
+    precision: str,
 ) -> float:
-    """Add this rank's part to the gradients of the mean loss over the global batch; return the sum of its rows' losses.
+    """Add this rank's part to the gradients of the mean loss over the global batch; return the sum of its losses.
 
     DistributedDataParallel divides the sum over ranks by their number; the factor ``world_size`` takes that back, so
-    that the gradients are those that one rank would get, however the rows were dealt.
+    that the gradients are those that one rank would get, however the rows were dealt. Only the last pass exchanges
+    gradients, so that ranks may make different numbers of passes.
+
+    Args:
+        model: the model, as ``distributed.parallel`` returned it.
+        rows: all rows.
+        passes: this rank's rows, by pass.
+        idle: the row that a rank without rows calculates and counts nothing of.
+        counted: by how many the mean loss is divided: rows, or tokens, of the whole global batch.
+        ranks: this process among the ranks.
+        precision: "fp32" or "bf16".
     """
-    # A rank without a row goes along with one that counts nothing: the others wait for its part in the all-reduce.
-    share = rows.batch(mine or batch[:1])
-    labels = share.pop("labels")
-    with calculating_in(precision):
-        logits = model(**share).logits
-    loss_sum = torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum")
-    if not mine:
-        loss_sum = loss_sum * 0.0
-    (loss_sum * (ranks.world_size / len(batch))).backward()
-    return float(loss_sum.detach())
+    objective = OBJECTIVES[rows.kind]
+    total = 0.0
+    for number, part in enumerate(passes, start=1):
+        # A rank without a row goes along: the others wait for its part in the all-reduce.
+        picked = part or [idle]
+        with distributed.exchange(model, last=number == len(passes)):
+            with calculating_in(precision):
+                logits = model(**rows.inputs(picked)).logits
+            loss_sum = objective.losses(logits, objective.labels(rows, picked)).sum()
+            if not part:
+                loss_sum = loss_sum * 0.0
+            (loss_sum * (ranks.world_size / counted)).backward()
+        total += float(loss_sum.detach())
+    return total
 
 
-def agreed_loss(local_loss: float, num_rows: int, ranks: Dist, step: int) -> float:
+def agreed_loss(local_loss: float, counted: int, ranks: Dist, step: int) -> float:
     """Return the mean loss over the global batch from each rank's sum.
 
     Raises:
@@ -161,4 +186,4 @@ def agreed_loss(local_loss: float, num_rows: int, ranks: Dist, step: int) -> flo
         )
     if num_bad:
         raise PeerError(f"the loss of {num_bad:.0f} other rank(s) is not a number at step {step}")
-    return loss_sum / num_rows
+    return loss_sum / counted

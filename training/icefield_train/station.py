@@ -1,4 +1,4 @@
-"""One node's part in a run, whichever side it is on: its launcher, its watch, its processes."""
+"""One node's part in a run, whichever side it is on: its preparation, its launcher, its watch, its processes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Protocol
 
 from icefield_train import launchers
 from icefield_train.cause import Cause
 from icefield_train.plan import Node, Plan
+from icefield_train.preparation import Preparation
 from icefield_train.processes import RUN_VARIABLE, die_with_parent, end_run
 from icefield_train.watch import Watch
 
@@ -17,13 +19,36 @@ from icefield_train.watch import Watch
 TICK = 0.2
 
 
+class Stage(Protocol):
+    """What a node is doing, as its supervisor sees it: preparing, or training."""
+
+    def complete(self) -> bool:
+        """Tell whether the node has done it."""
+
+    def causes(self) -> list[Cause]:
+        """Return the reasons to end the run that the node sees now."""
+
+    def place(self) -> tuple[str, int]:
+        """Return the phase and the step that the node is at."""
+
+    def sharpen(self, cause: Cause) -> Cause:
+        """Return a cause with what this node knows better."""
+
+
 class Station:
     """What a supervisor does on its own node."""
 
     def __init__(self, plan: Plan, node: Node, token: str) -> None:
         self.plan, self.node, self.token = plan, node, token
+        self.preparation = Preparation(plan, node)
         self.watch = Watch(plan, node)
+        self.stage: Stage = self.watch
         self.start_by = time.monotonic() + plan.deadlines["start"]
+
+    def prepare(self) -> None:
+        """Start what comes before the ranks."""
+        self.stage = self.preparation
+        self.preparation.begin()
 
     def start(self) -> None:
         """Start the launcher, where this node is to start one, and count the ranks' deadlines from now."""
@@ -43,6 +68,7 @@ class Station:
                     preexec_fn=die_with_parent,
                 )
         self.watch.begin(launcher)
+        self.stage = self.watch
 
     def end(self) -> None:
         """End all processes of the run on this node.
@@ -51,9 +77,10 @@ class Station:
             RuntimeError: some remain.
         """
         left = end_run(self.plan.run_id)
-        if self.watch.launcher is not None:
-            # Reaped, so that no zombie counts as a process of the run.
-            self.watch.launcher.wait()
+        for process in (self.preparation.process, self.watch.launcher):
+            if process is not None:
+                # Reaped, so that no zombie counts as a process of the run.
+                process.wait()
         if left:
             raise RuntimeError(f"{self.node.name}: processes {left} of run '{self.plan.run_id}' could not be ended")
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PHASES = ("start", "rendezvous", "load", "step", "evaluate", "save", "done")
+PHASES = ("start", "tokenise", "rendezvous", "load", "step", "evaluate", "save", "done")
 
 
 class Status:
@@ -45,6 +45,11 @@ class Status:
                 "time": time.time(),
             },
         )
+
+
+def node_file(run_dir: Path, folder: str, phase: str, host: str) -> Path:
+    """Return the file of what a whole node does or did wrong, its ranks not having started."""
+    return run_dir / folder / f"{phase}-{host}.json"
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -17,8 +17,8 @@ from icefield_train.processes import RUN_VARIABLE, out_of_memory_kills, run_proc
 
 # How long a launcher may take to notice that a rank has ended, before its silence is taken for the whole story.
 LAUNCHER_PATIENCE = 1.0
-# Phases that have no deadline of their own share that of the start: nothing but reading files happens in them.
-_DEADLINE_OF = {"load": "start", "done": "save"}
+# Phases that have no deadline of their own share that of the start: files are read in them, and little more.
+_DEADLINE_OF = {"tokenise": "start", "load": "start", "done": "save"}
 _EXIT_CODES = (
     re.compile(r"exitcode\s*:\s*(-?\d+)"),
     re.compile(r"EXIT CODE\s*:\s*(\d+)"),

@@ -1,0 +1,203 @@
+"""What the labels of a user's data are - classes, numbers, sets of classes - and the index of each class."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from icefield_train.doctor.findings import Findings, counted
+
+# Whole numbers of so few different values are classes, of more a quantity, unless they count from 0 as classes do.
+_FEW = 20
+_MOST_COUNTED = 200
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+# What may stand between the classes of one cell, the likeliest first.
+_SEPARATORS = ("|", ";", ",")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labels:
+    """What labels are, and how one is read."""
+
+    kind: str
+    names: tuple[str, ...]
+    """Names of the classes; none for numbers."""
+    read: Callable[[Any], Any]
+    """Returns the label of a cell; raises ValueError, which says what was found, where it can't be one."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that say how good a model is at it."""
+        if self.kind == "regression":
+            return ("pearson", "spearman", "mse")
+        if self.kind == "multilabel":
+            return ("micro_f1", "macro_f1")
+        return ("accuracy", "f1") if len(self.names) == 2 else ("accuracy", "macro_f1")
+
+
+def decide(problem: str, cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
+    """Return what the labels of the training rows are, and say so.
+
+    Args:
+        problem: one of ``config.PROBLEMS``.
+        cells: the label of each training row.
+        names: names of the classes where the file keeps them; the cells are then their indices.
+        findings: gets the decision.
+
+    Raises:
+        ValueError: the labels can't be what ``problem`` says, or can't be told apart from texts.
+    """
+    kind, why = (problem, "as problem says") if problem != "auto" else _guess(cells, names)
+    labels = {"classification": _classes, "regression": _numbers, "multilabel": _sets}[kind](cells, names)
+    what = "" if kind == "regression" else f" of {counted(len(labels.names), 'class', 'classes')}"
+    findings.note(f"{kind}{what}: {why}")
+    if kind == "classification":
+        _tell_alike(labels.names, findings)
+        if len(labels.names) == 2:
+            findings.note(f"f1 is that of '{labels.names[1]}'")
+    return labels
+
+
+def number(cell: Any) -> float:
+    """Return a cell as a number; nan where it is none, as a cell "true" is."""
+    try:
+        return math.nan if isinstance(cell, bool) else float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def plain(cell: Any) -> str:
+    """Return the name of a class: whole numbers in one spelling, texts without blanks around them."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    value = number(cell)
+    if math.isfinite(value) and value == int(value) and abs(value) < 2**53:
+        return str(int(value))
+    return str(cell).strip()
+
+
+def _guess(cells: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
+    if any(isinstance(cell, list) for cell in cells):
+        return "multilabel", "labels are lists"
+    if names:
+        return "classification", "the file names its classes"
+    values = {number(cell) for cell in cells}
+    commas = [cell for cell in cells if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip())]
+    if len(commas) * 2 > len(cells):
+        raise ValueError(
+            f"label '{commas[0]}' found, decimal points expected; set problem=classification if it is a class"
+        )
+    if any(math.isnan(value) for value in values):
+        return "classification", "not all labels are numbers"
+    if any(not math.isfinite(value) or value != int(value) for value in values):
+        return "regression", "labels are numbers with decimals; set problem=classification if they are classes"
+    if len(values) <= _FEW or (len(values) <= _MOST_COUNTED and values == set(range(len(values)))):
+        how = "few different whole numbers" if len(values) <= _FEW else "whole numbers that count from 0"
+        return "classification", f"labels are {how}; set problem=regression if they are a quantity"
+    return "regression", "labels are many different whole numbers; set problem=classification if they are classes"
+
+
+def _classes(cells: Sequence[Any], names: Sequence[str]) -> Labels:
+    found = list(names) or _sorted({plain(cell) for cell in cells if not isinstance(cell, list | dict)})
+    if len(found) > _FEW and len(found) * 2 > len(cells):
+        raise ValueError(
+            f"{len(found):,} different labels in {counted(len(cells), 'row')} found, far fewer classes than rows "
+            "expected; is label_column the right one, or problem=regression meant?"
+        )
+    by_cell = _by_cell(found, indices=bool(names))
+
+    def read(cell: Any) -> int:
+        return _index(cell, by_cell, found)
+
+    return Labels(kind="classification", names=tuple(found), read=read)
+
+
+def _numbers(cells: Sequence[Any], names: Sequence[str]) -> Labels:
+    def read(cell: Any) -> float:
+        value = number(cell)
+        if not math.isfinite(value):
+            raise ValueError(f"label '{cell}' found, a number expected")
+        return value
+
+    return Labels(kind="regression", names=(), read=read)
+
+
+def _sets(cells: Sequence[Any], names: Sequence[str]) -> Labels:
+    """Labels are lists of classes, lists of 0 and 1 for each class, or texts with a mark between classes."""
+    lists = [cell for cell in cells if isinstance(cell, list)]
+    lengths = {len(cell) for cell in lists}
+    if lists and len(lists) == len(cells) and len(lengths) == 1 and lengths != {1} and _flags(lists) and not names:
+        return _flag_sets(tuple(str(index) for index in range(lengths.pop())))
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    mark = next((mark for mark in _SEPARATORS if any(mark in text for text in texts)), _SEPARATORS[0])
+
+    def items(cell: Any) -> list[Any]:
+        if isinstance(cell, list):
+            return cell
+        return [part for part in str(cell).split(mark) if part.strip()] if isinstance(cell, str) else [cell]
+
+    found = list(names) or _sorted({plain(item) for cell in cells for item in items(cell)})
+    by_cell = _by_cell(found, indices=bool(names))
+
+    def read(cell: Any) -> list[int]:
+        chosen = {_index(item, by_cell, found) for item in items(cell)}
+        return [int(index in chosen) for index in range(len(found))]
+
+    return Labels(kind="multilabel", names=tuple(found), read=read)
+
+
+def flag_columns(names: Sequence[str]) -> Labels:
+    """Return what labels are where each class has a column of its own, with 0 and 1; a cell is the row's list."""
+    return _flag_sets(tuple(names))
+
+
+def _flag_sets(names: tuple[str, ...]) -> Labels:
+    def read(cell: Any) -> list[int]:
+        values = [number(item) for item in cell] if isinstance(cell, list) else []
+        if len(values) != len(names) or not set(values) <= {0.0, 1.0}:
+            raise ValueError(
+                f"label '{cell}' found, 0 or 1 for each of {counted(len(names), 'class', 'classes')} expected"
+            )
+        return [int(value) for value in values]
+
+    return Labels(kind="multilabel", names=names, read=read)
+
+
+def _flags(lists: Iterable[list[Any]]) -> bool:
+    return all(not isinstance(item, str) and number(item) in (0.0, 1.0) for cell in lists for item in cell)
+
+
+def _sorted(names: set[str]) -> list[str]:
+    """Return names in an order that is the same for the same names: numbers by size, texts by code points."""
+    if all(math.isfinite(number(name)) for name in names):
+        return sorted(names, key=number)
+    return sorted(names)
+
+
+def _by_cell(names: Sequence[str], *, indices: bool) -> Mapping[str, int]:
+    by_name = {name: index for index, name in enumerate(names)}
+    return {str(index): index for index in range(len(names))} | by_name if indices else by_name
+
+
+def _index(cell: Any, by_cell: Mapping[str, int], names: Sequence[str]) -> int:
+    name = plain(cell) if not isinstance(cell, list | dict) else None
+    if name is None or name not in by_cell:
+        shown = ", ".join(names[:_FEW]) + (", ..." if len(names) > _FEW else "")
+        raise ValueError(f"label '{cell}' found, one of {shown} expected")
+    return by_cell[name]
+
+
+def _tell_alike(names: Sequence[str], findings: Findings) -> None:
+    """Tell of classes that differ in case or blanks alone, and of those that look like a missing value."""
+    by_key: dict[str, list[str]] = {}
+    for name in names:
+        by_key.setdefault(" ".join(name.casefold().split()), []).append(name)
+    for alike in by_key.values():
+        if len(alike) > 1:
+            findings.warn(f"classes that differ in case or blanks alone: {', '.join(map(repr, alike))}")
+    missing = [name for name in names if name.casefold() in ("null", "na", "n/a", "nan", "none")]
+    if missing:
+        findings.warn(f"'{missing[0]}' is read as the name of a class, not as a missing label")

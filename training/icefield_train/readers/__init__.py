@@ -1,0 +1,1 @@
+"""Readers of data files. Each knows which line or row of its file a record comes from."""
