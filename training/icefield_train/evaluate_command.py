@@ -12,11 +12,15 @@ from icefield_train.arguments import Parser
 from icefield_train.config import PRECISIONS
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
+from icefield_train.model_files import most_tokens
 from icefield_train.part import Rows
 from icefield_train.rules import refusal
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
+
+# Tokens of a row where neither tokeniser nor model says how many it takes.
+_MOST_TOKENS = 512
 
 
 def dev_rows(folder: Path, task_name: str = "") -> tuple[StagedTask, dict[str, Rows]]:
@@ -61,10 +65,12 @@ def evaluate(
         tokenizer, model = load_tokenizer(model_dir, task.kind.name), trained_model(model_dir, task)
     except (OSError, ValueError) as error:
         raise ValueError(refusal("model", model_dir, f"a folder with a trained model ({error})")) from None
+    # A model that was trained here cuts where it was trained to; others may set no limit, which is a huge number.
+    max_length = min(tokenizer.model_max_length, most_tokens(model_dir) or _MOST_TOKENS)
     precision = agreed_precision(precision, [machine_facts("", 1)["isa"]])
     found = {}
     for name, rows in splits.items():
-        encoded = encoded_rows(encode(rows, task.kind.name, tokenizer, tokenizer.model_max_length), task.kind.name)
+        encoded = encoded_rows(encode(rows, task.kind.name, tokenizer, max_length), task.kind.name)
         answers = predict(
             model, fitting_rows(model, encoded), Dist(rank=0, world_size=1), precision=precision, batch_size=batch_size
         )
