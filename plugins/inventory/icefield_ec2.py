@@ -67,7 +67,8 @@ class InventoryModule(BaseInventoryPlugin):
 
     def _settings(self, loader: Any, path: str) -> Mapping[str, str]:
         everyone = self.inventory.groups["all"]
-        variables = combine_vars(get_vars_from_path(loader, path, [everyone], "inventory"), load_extra_vars(loader))
+        # Of the stage "inventory" there are none, unless RUN_VARS_PLUGINS says so.
+        variables = combine_vars(get_vars_from_path(loader, path, [everyone], "task"), load_extra_vars(loader))
         variables["ansible_config_file"] = constants.CONFIG_FILE
         templar = Templar(loader=loader, variables=variables)
         return {name: str(templar.template(variables.get(name, ""))) for name in SETTINGS}
