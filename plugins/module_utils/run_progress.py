@@ -92,5 +92,7 @@ def _line_of(event: Event) -> str:
             f"{event['train_rows']} training rows, {event['dev_rows']} dev rows"
         )
     if event["event"] == "evaluate":
-        return f"after step {event['step']}: {metrics_text(event['metrics'])}"
+        split = event.get("split", "dev")
+        where = "" if split == "dev" else f" on {split}"
+        return f"after step {event['step']}{where}: {metrics_text(event['metrics'])}"
     return ""

@@ -41,6 +41,8 @@ def test_the_present_state_shows_step_loss_speed_and_time_left():
 def test_events_that_matter_later_stay_as_lines():
     lines = Progress().feed([STEP, {"event": "evaluate", "step": 120, "metrics": {"accuracy": 0.8, "f1": 0.875}}])
     assert lines == ["after step 120: accuracy 0.8000  f1 0.8750"]
+    other = {"event": "evaluate", "step": 120, "split": "dev_mm", "metrics": {"accuracy": 0.75}}
+    assert Progress().feed([other]) == ["after step 120 on dev_mm: accuracy 0.7500"]
 
 
 def test_durations():

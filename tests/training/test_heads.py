@@ -14,11 +14,12 @@ from icefield_train.data import encoded_rows  # noqa: E402
 from icefield_train.distributed import Dist  # noqa: E402
 from icefield_train.encoding import encode  # noqa: E402
 from icefield_train.evaluate import predict  # noqa: E402
+from icefield_train.evaluate_command import evaluate  # noqa: E402
 from icefield_train.heads import class_order  # noqa: E402
 from icefield_train.model import new_model, trained_model  # noqa: E402
 from icefield_train.staged_task import StagedTask, task_from  # noqa: E402
 from icefield_train.tokenizer import load_tokenizer  # noqa: E402
-from tests.training.tiny import make_rows, tiny_config, write_tokenizer  # noqa: E402
+from tests.training.tiny import make_rows, tiny_config, write_data, write_rows, write_tokenizer  # noqa: E402
 
 # As GLUE's MNLI has them, and as some models that were trained on it do.
 DATA = ("entailment", "neutral", "contradiction")
@@ -95,6 +96,17 @@ def test_a_head_of_another_size_is_new(tmp_path: Path) -> None:
     new, head = new_model(tmp_path, _task(("no", "yes")), 7)
     assert head == "new head"
     assert new.classifier.weight.shape[0] == 2
+
+
+def test_a_model_from_elsewhere_is_evaluated_on_rows_longer_than_it_takes(tmp_path: Path) -> None:
+    _write(tmp_path / "model", ("Yes", "No"))
+    data = write_data(tmp_path / "data", "classification")
+    rows = make_rows("classification", 4, 5)
+    rows[2]["text"] = "ban " * 300
+    write_rows(data / "dev.jsonl", rows)
+    found = evaluate(tmp_path / "model", data, batch_size=0, precision="fp32")
+    assert found["dev_rows"] == 4
+    assert found["baseline_name"] == "majority class"
 
 
 def test_a_trained_model_that_answers_with_other_classes_is_refused(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def _obey(station: Station, line: Line) -> Cause | None:
         select.select([line.socket], [], [], TICK)
         for message in line.receive():
             if message["kind"] == "prepare":
-                station.prepare()
+                station.start_preparing()
                 word = "ready"
             elif message["kind"] == "go":
                 station.start()

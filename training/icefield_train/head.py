@@ -63,7 +63,7 @@ def _gather(station: Station, head: Head) -> Cause | None:
 def _prepare(station: Station, head: Head) -> Cause | None:
     """Have each node do what comes before its ranks."""
     head.tell({"kind": "prepare"})
-    station.prepare()
+    station.start_preparing()
     return _watch(station, head, "ready")
 
 

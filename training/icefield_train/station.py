@@ -45,7 +45,7 @@ class Station:
         self.stage: Stage = self.watch
         self.start_by = time.monotonic() + plan.deadlines["start"]
 
-    def prepare(self) -> None:
+    def start_preparing(self) -> None:
         """Start what comes before the ranks."""
         self.stage = self.preparation
         self.preparation.begin()
