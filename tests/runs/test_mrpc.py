@@ -22,7 +22,14 @@ def run(cluster):
         pytest.skip(f"there is no MRPC in {DATA}; set ICEFIELD_TEST_DATA to a folder that has MRPC/train.tsv")
     run_id = f"mrpc-{uuid.uuid4().hex[:8]}"
     code, output = cluster.play(
-        "train.yml", run_id=run_id, task="mrpc", data_dir=DATA, train_rows=640, epochs=2, global_batch_size=16
+        "train.yml",
+        run_id=run_id,
+        task="mrpc",
+        data_dir=DATA,
+        train_rows=640,
+        epochs=2,
+        global_batch_size=16,
+        predict=True,
     )
     assert code == 0, output
     return ROOT / "runs" / run_id, output
@@ -74,6 +81,28 @@ def test_the_model_that_came_back_scores_on_one_process_what_the_run_said(run, c
     assert {name: again[name] for name in ("accuracy", "f1")} == pytest.approx(
         {name: metrics[name] for name in ("accuracy", "f1")}
     )
+
+
+def test_what_the_doctor_found_was_shown_before_any_node_was_touched(run):
+    before = run[1].split("TASK [stage")[0]
+    assert "data: train.tsv: 3,669 lines = the header + 3,668 rows" in before
+    assert "data: labels: 0 = not_equivalent, 1 = equivalent" in before
+    assert "data: train.tsv: max_length 128 cuts 0 of 3,668 rows (0.0%), the longest has 103 tokens" in before
+
+
+def test_the_test_rows_came_back_as_glues_submission(run):
+    folder, output = run
+    assert {path.name for path in (folder / "predictions").iterdir()} == {"MRPC.tsv"}
+    header, *lines = (folder / "predictions/MRPC.tsv").read_text().splitlines()
+    assert header == "index\tprediction"
+    assert [line.split("\t")[0] for line in lines] == [str(index) for index in range(1725)]
+    answers = [line.split("\t")[1] for line in lines]
+    assert set(answers) == {"0", "1"}
+    # The file that we have holds what GLUE keeps to itself: 1,147 of the rows are paraphrases.
+    truth = [line.split("\t")[0] for line in (DATA / "test.tsv").read_text().splitlines()[1:]]
+    right = sum(answer == label for answer, label in zip(answers, truth, strict=True))
+    assert right / len(truth) > 1147 / 1725
+    assert f"predictions: {folder / 'predictions'}" in output
 
 
 def test_the_secret_of_the_run_stays_on_the_nodes(run):

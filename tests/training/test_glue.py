@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from icefield_train.doctor.findings import Findings
+from icefield_train.evaluate_command import dev_rows
 from icefield_train.glue import find, read_file, read_glue
 from icefield_train.part import Part
 from icefield_train.tasks import TASKS
@@ -211,3 +212,13 @@ def test_numbers_of_a_regression_are_read_and_others_refused(tmp_path: Path) -> 
     assert [row["label"] for row in _rows(tmp_path / "sts-train.csv", task="stsb")] == [3.75, 0.0]
     (tmp_path / "sts-train.csv").write_text(row.format("nan") + "\n")
     assert _refused(tmp_path / "sts-train.csv", task="stsb") == " line 1: label 'nan' found, a number expected"
+
+
+def test_dev_rows_of_glues_own_files_are_evaluated_by_the_name_of_their_task(tmp_path: Path) -> None:
+    written = write_glue(tmp_path, "mnli")
+    task, splits = dev_rows(tmp_path, "mnli")
+    assert (task.kind.name, task.labels, task.metrics) == ("classification", TASKS["mnli"].labels, ("accuracy",))
+    for name in ("dev", "dev_mm"):
+        assert [(row["text"], row["text_pair"], row["label"]) for row in splits[name]] == written[name]
+    with pytest.raises(ValueError, match=r"give a folder with train\.jsonl, dev\.jsonl and task\.json"):
+        dev_rows(tmp_path)

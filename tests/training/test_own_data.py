@@ -189,6 +189,7 @@ def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "train.csv")
     assert _refused(tmp_path) == f"{tmp_path}/train.csv: not a file"
+    assert _refused(tmp_path, text_column="1", label_column="2") == f"{tmp_path}/train.csv: not a file"
     assert _refused(tmp_path, train_file=str(tmp_path)).endswith("(it is no file)")
     assert _refused(tmp_path, train_file="gone.csv").endswith("(there is no such file)")
     (tmp_path / "rows.txt").write_text("a,b\n")
@@ -201,6 +202,18 @@ def test_what_is_no_file_is_refused_rather_than_waited_for(tmp_path: Path) -> No
 def test_a_dialect_reads_files_of_any_ending(tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("text;label\n" + "".join(f"t {n};{n % 2}\n" for n in range(10)))
     data, _ = _read(tmp_path, train_file="rows.txt", dialect="csv-semicolon")
+    assert len(data.train.rows) + len(data.dev["dev"].rows) == 10
+
+
+def test_numbers_are_names_where_the_header_has_them_and_places_elsewhere(tmp_path: Path) -> None:
+    rows = [f"{n},text {n},{n % 2}\n" for n in range(10)]
+    (tmp_path / "train.csv").write_text("".join(rows))
+    settings = {"text_column": "2", "label_column": "3"}
+    data, _ = _read(tmp_path, **settings)
+    assert sorted(row["text"] for row in [*data.train.rows, *data.dev["dev"].rows]) == [f"text {n}" for n in range(10)]
+    (tmp_path / "train.csv").write_text('"3","2",1\n' + "".join(rows))
+    data, _ = _read(tmp_path, text_column="2", label_column="1")
+    assert data.labels == ("0", "1")
     assert len(data.train.rows) + len(data.dev["dev"].rows) == 10
 
 

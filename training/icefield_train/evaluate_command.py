@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from icefield_train.answering import load_answering
 from icefield_train.arguments import Parser
 from icefield_train.config import PRECISIONS
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
-from icefield_train.model_files import most_tokens
 from icefield_train.part import Rows
 from icefield_train.rules import refusal
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
-
-# Tokens of a row where neither tokeniser nor model says how many it takes.
-_MOST_TOKENS = 512
 
 
 def dev_rows(folder: Path, task_name: str = "") -> tuple[StagedTask, dict[str, Rows]]:
@@ -48,45 +45,26 @@ def evaluate(
         ValueError: data or model can't be read, or do not belong together.
     """
     task, splits = dev_rows(data_dir, task_name)
-    if not (model_dir / "config.json").is_file():
-        raise ValueError(refusal("model", model_dir, "a folder with a trained model"))
-    # Imported here: bad folders are refused before torch is loaded, which takes seconds.
+    model = load_answering(model_dir, task, precision)
+    # Imported here: bad folders are refused before libraries are loaded, which takes seconds.
     from icefield_train import metrics
-    from icefield_train.data import encoded_rows
-    from icefield_train.distributed import Dist
-    from icefield_train.encoding import encode
-    from icefield_train.evaluate import predict
-    from icefield_train.machine import machine_facts
-    from icefield_train.model import fitting_rows, trained_model
-    from icefield_train.precision import agreed_precision
-    from icefield_train.tokenizer import load_tokenizer
 
-    try:
-        tokenizer, model = load_tokenizer(model_dir, task.kind.name), trained_model(model_dir, task)
-    except (OSError, ValueError) as error:
-        raise ValueError(refusal("model", model_dir, f"a folder with a trained model ({error})")) from None
-    # A model that was trained here cuts where it was trained to; others may set no limit, which is a huge number.
-    max_length = min(tokenizer.model_max_length, most_tokens(model_dir) or _MOST_TOKENS)
-    precision = agreed_precision(precision, [machine_facts("", 1)["isa"]])
     found = {}
     for name, rows in splits.items():
-        encoded = encoded_rows(encode(rows, task.kind.name, tokenizer, max_length), task.kind.name)
-        answers = predict(
-            model, fitting_rows(model, encoded), Dist(rank=0, world_size=1), precision=precision, batch_size=batch_size
-        )
+        answers = model.answers(rows, batch_size)
         baseline_name, baseline = metrics.baseline(task, answers.labels)
         found[name] = {
             **metrics.compute(task, answers.labels, answers.predicted, answers.loss),
             "loss": answers.loss,
             "baseline": baseline,
             "baseline_name": baseline_name,
-            "dev_rows": len(encoded),
+            "dev_rows": len(rows),
             "evaluate_seconds": answers.seconds,
         }
     return {
         **next(iter(found.values())),
         **({"dev": found} if len(found) > 1 else {}),
-        "precision": precision,
+        "precision": model.precision,
     }
 
 

@@ -11,9 +11,10 @@ from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
 from icefield_train.readers.arrow import read_parquet, read_saved, saved_splits
 from icefield_train.readers.conll import read_conll
-from icefield_train.readers.delimited import DIALECTS, read_delimited
+from icefield_train.readers.delimited import DIALECTS, Dialect, read_delimited
 from icefield_train.readers.json_lines import read_json_lines
 from icefield_train.readers.table import Table
+from icefield_train.readers.text_lines import MAX_LINE_BYTES
 from icefield_train.rules import refusal, user_path
 
 # Names of a split's file, without ending.
@@ -78,7 +79,7 @@ def read_source(source: Source, config: TrainConfig, findings: Findings, *, labe
     if ending in _JSON_ENDINGS:
         return read_json_lines(path, findings)
     dialect = DIALECTS[ending[1:] if config.dialect == "auto" else config.dialect]
-    return read_delimited(path, dialect, findings, header=not _by_place(config))
+    return read_delimited(path, dialect, findings, header=not _by_place(config, path, dialect))
 
 
 def is_conll(source: Source, config: TrainConfig) -> bool:
@@ -86,10 +87,16 @@ def is_conll(source: Source, config: TrainConfig) -> bool:
     return config.task == "tokens" and source.ending not in ("", ".parquet", *_JSON_ENDINGS)
 
 
-def _by_place(config: TrainConfig) -> bool:
+def _by_place(config: TrainConfig, path: Path, dialect: Dialect) -> bool:
     """Tell whether columns are given by their places, as those of a file without a header."""
-    named = [name for name in (config.text_column, config.text_pair_column, config.label_column) if name]
-    return bool(named) and all(part.strip().isdigit() for name in named for part in name.split(","))
+    given = [name for name in (config.text_column, config.text_pair_column, config.label_column) if name]
+    names = {part.strip() for name in given for part in name.split(",")}
+    if not names or not all(name.isdigit() for name in names) or not path.is_file():
+        return False
+    # A header may have numbers for names, as pandas writes them.
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline(MAX_LINE_BYTES).rstrip("\r\n").split(dialect.delimiter)
+    return not names <= {cell.strip().strip('"') for cell in first}
 
 
 def _place(value: str, name: str) -> int:

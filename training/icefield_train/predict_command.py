@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from icefield_train import predictions
+from icefield_train.answering import load_answering
 from icefield_train.arguments import Parser
 from icefield_train.config import PRECISIONS
 from icefield_train.rules import refusal
@@ -24,34 +25,11 @@ def predict(model_dir: Path, data_dir: Path, out: Path, *, batch_size: int, prec
     task = read_task(data_dir)
     if not task.predict:
         raise ValueError(refusal("data", data_dir, "staged data that has rows to predict"))
-    if not (model_dir / "config.json").is_file():
-        raise ValueError(refusal("model", model_dir, "a folder with a trained model"))
-    # Imported here: bad folders are refused before torch is loaded, which takes seconds.
-    from icefield_train import evaluate
-    from icefield_train.data import encoded_rows
-    from icefield_train.distributed import Dist
-    from icefield_train.encoding import encode
-    from icefield_train.machine import machine_facts
-    from icefield_train.model import fitting_rows, trained_model
-    from icefield_train.precision import agreed_precision
-    from icefield_train.tokenizer import load_tokenizer
-
-    try:
-        tokenizer, model = load_tokenizer(model_dir, task.kind.name), trained_model(model_dir, task)
-    except (OSError, ValueError) as error:
-        raise ValueError(refusal("model", model_dir, f"a folder with a trained model ({error})")) from None
-    precision = agreed_precision(precision, [machine_facts("", 1)["isa"]])
+    model = load_answering(model_dir, task, precision)
     written = []
     for name, file in task.predict.items():
-        rows = encode(read_rows(data_dir / file), task.kind.name, tokenizer, tokenizer.model_max_length)
-        found = evaluate.predict(
-            model,
-            fitting_rows(model, encoded_rows(rows, task.kind.name)),
-            Dist(rank=0, world_size=1),
-            precision=precision,
-            batch_size=batch_size,
-        )
-        written.append((predictions.write(out, task, name, found.predicted), len(found.predicted)))
+        answers = model.answers(read_rows(data_dir / file), batch_size).predicted
+        written.append((predictions.write(out, task, name, answers), len(answers)))
     return written
 
 
