@@ -26,7 +26,7 @@ class ActionModule(ControllerAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return ``plan``, ``key_print`` and ``ssh_cidr``."""
+        """Return ``plan`` and ``ssh_cidr``."""
         table = yaml.safe_load(Path(args["types"]).read_text())
         state = Path(args["state_dir"])
         key = state / "id_ed25519.pub"
@@ -42,7 +42,7 @@ class ActionModule(ControllerAction):
             plan["faults"].append(f"not made by this controller, which has no host key of {names}; work from there")
         if plan["faults"]:
             raise ValueError("\n".join(plan["faults"]))
-        found = {"plan": plan, "key_print": print_, "ssh_cidr": settings["ssh_cidr"]}
+        found = {"plan": plan, "ssh_cidr": settings["ssh_cidr"]}
         if args["builder"] and args["look"]["image"]["baked"]:
             self._display.display(f"  the image {args['look']['image']['name']} is what would be made; nothing to do")
             return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 CLUSTER_TAG, ROLE_TAG, NUMBER_TAG = "icefield:cluster", "icefield:role", "icefield:number"
@@ -47,6 +47,7 @@ def normalise(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def in_order(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return normalised instances, the head first."""
-    return sorted((normalise(item) for item in items), key=lambda node: (node["number"], node["id"]))
+def in_answer(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the normalised instances of an answer of ``DescribeInstances``, the head first."""
+    nodes = [normalise(item) for group in answer["Reservations"] for item in group["Instances"]]
+    return sorted(nodes, key=lambda node: (node["number"], node["id"]))

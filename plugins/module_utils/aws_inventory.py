@@ -11,7 +11,7 @@ from icefield_train.rules import refusal
 try:
     import boto3
     from botocore.exceptions import BotoCoreError, ClientError
-except ImportError:  # Told in words by hosts().
+except ImportError:  # Told in words by cluster().
     boto3 = None
 
 from plugins.module_utils.aws_errors import explain

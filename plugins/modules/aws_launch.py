@@ -197,7 +197,7 @@ class Launcher:
         deadline = time.monotonic() + self.p["timeout"]
         while True:
             answer = self.ec2.describe_instances(aws_retry=True, InstanceIds=ids)
-            nodes = aws_instances.in_order(item for group in answer["Reservations"] for item in group["Instances"])
+            nodes = aws_instances.in_answer(answer)
             late = [node for node in nodes if node["state"] != "running"]
             ended = [node for node in late if node["state"] != "pending"]
             if not late:

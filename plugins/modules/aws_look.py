@@ -31,10 +31,6 @@ options:
     description: The user's own subnet; empty = the default VPC, or else the cluster's own.
     type: str
     default: ""
-  images:
-    description: Whether images are of interest.
-    type: bool
-    default: true
 author: Icefield
 """
 
@@ -125,13 +121,13 @@ class Looker:
         self.params = module.params
         self.ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
         self.foreign: list[str] = []
-        self.mine = [{"Name": "tag:icefield:cluster", "Values": [module.params["cluster"]]}]
+        self.mine = [{"Name": f"tag:{aws_instances.CLUSTER_TAG}", "Values": [module.params["cluster"]]}]
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return the cluster's living instances."""
         states = [{"Name": "instance-state-name", "Values": list(aws_instances.LIVE)}]
         answer = self.ec2.describe_instances(aws_retry=True, Filters=self.mine + states)
-        return aws_instances.in_order(item for group in answer["Reservations"] for item in group["Instances"])
+        return aws_instances.in_answer(answer)
 
     def network(self) -> dict[str, Any]:
         """Return the VPC and the subnets in which nodes may be."""
@@ -141,8 +137,7 @@ class Looker:
             vpc = {"id": found[0]["VpcId"], "kind": "given", "cidr": ""}
             return {"vpc": vpc, "subnets": [_subnet(item) for item in found], "zones": []}
         vpcs = sorted(self.ec2.describe_vpcs(aws_retry=True)["Vpcs"], key=lambda item: item["VpcId"])
-        cluster = self.params["cluster"]
-        own = [item for item in vpcs if aws_instances.tags_of(item).get(aws_instances.CLUSTER_TAG) == cluster]
+        own = [item for item in vpcs if self.is_own(item)]
         default = [item for item in vpcs if item.get("IsDefault")]
         if not own + default:
             return self._missing()
@@ -260,7 +255,6 @@ def _subnet(item: dict[str, Any]) -> dict[str, Any]:
 
 def _baked(item: dict[str, Any]) -> dict[str, Any]:
     tags = aws_instances.tags_of(item)
-    disks = [disk["Ebs"] for disk in item.get("BlockDeviceMappings", ()) if disk.get("Ebs", {}).get("SnapshotId")]
     return {
         "id": item["ImageId"],
         "name": item.get("Name", ""),
@@ -270,7 +264,6 @@ def _baked(item: dict[str, Any]) -> dict[str, Any]:
         "user": tags.get(aws_instances.USER_TAG, ""),
         "state": item.get("State", ""),
         "made": item.get("CreationDate", ""),
-        "snapshots": [disk["SnapshotId"] for disk in disks],
     }
 
 
@@ -283,7 +276,6 @@ def main() -> None:
             "ami": {"type": "str", "default": ""},
             "fingerprint": {"type": "str", "default": ""},
             "subnet_id": {"type": "str", "default": ""},
-            "images": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
@@ -297,7 +289,7 @@ def main() -> None:
             "key": look.key(),
             "placement": look.placement(),
             "template": look.template(),
-            **(look.images() if module.params["images"] else {"image": {}, "baked": []}),
+            **look.images(),
             "foreign": look.foreign,
         }
     except (BotoCoreError, ClientError) as error:

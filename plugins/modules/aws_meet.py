@@ -147,7 +147,7 @@ def why(module: AnsibleAWSModule, meeting: Meeting) -> str:
     node, params = meeting.node, module.params
     ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
     answer = ec2.describe_instances(aws_retry=True, InstanceIds=[node["id"]])
-    found = aws_instances.in_order(item for group in answer["Reservations"] for item in group["Instances"])
+    found = aws_instances.in_answer(answer)
     head = f"{node['name']} ({node['id']})"
     if not found or found[0]["state"] != "running":
         state, reason = (found[0]["state"], found[0]["reason"]) if found else ("gone", "")
@@ -174,7 +174,7 @@ def restarted(module: AnsibleAWSModule) -> list[dict[str, Any]]:
         return []
     ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
     answer = ec2.describe_instances(aws_retry=True, InstanceIds=ids)
-    return aws_instances.in_order(item for group in answer["Reservations"] for item in group["Instances"])
+    return aws_instances.in_answer(answer)
 
 
 def main() -> None:
