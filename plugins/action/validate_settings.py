@@ -84,6 +84,8 @@ class ActionModule(ControllerAction):
         backend = str(self._templar.template(variables["icefield_backend"]))
         if backend == "local" and args["playbook"] in ("train", "status"):
             self._stopped = stopped_nodes(values["cluster_name"])
+        if backend == "aws":
+            self._stopped = variables.get("icefield_stopped", [])
         cluster = settings_machine.Cluster(
             backend=backend,
             nodes=len(args["nodes"]),

@@ -20,6 +20,7 @@ author: Icefield
 from collections.abc import Mapping
 from typing import Any
 
+from ansible import constants
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import Templar
 from ansible.utils.vars import combine_vars, load_extra_vars
@@ -27,7 +28,7 @@ from ansible.vars.plugins import get_vars_from_path
 
 from plugins.module_utils import aws_inventory
 
-SETTINGS = ("cluster_name", "aws_region", "aws_profile", "aws_endpoint_url")
+SETTINGS = ("cluster_name", "aws_region", "aws_profile", "aws_endpoint_url", "icefield_state_dir")
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -51,12 +52,14 @@ class InventoryModule(BaseInventoryPlugin):
         inventory.add_child("cluster", "workers")
         try:
             settings = self._settings(loader, path)
-            hosts = aws_inventory.hosts(settings)
+            found = aws_inventory.cluster(settings)
         except aws_inventory.InventoryFaultError as fault:
             # Failing here would leave an empty inventory, which means the local backend.
             inventory.groups["all"].set_variable("icefield_inventory_fault", str(fault))
             return
-        for host in hosts:
+        inventory.groups["all"].set_variable("icefield_aws_region", found["region"])
+        inventory.groups["all"].set_variable("icefield_stopped", found["stopped"])
+        for host in found["hosts"]:
             group = "backend_aws_builder" if host["builder"] else "head" if host["number"] == 1 else "workers"
             inventory.add_host(host["name"], group=group)
             for name, value in host["vars"].items():
@@ -64,6 +67,8 @@ class InventoryModule(BaseInventoryPlugin):
 
     def _settings(self, loader: Any, path: str) -> Mapping[str, str]:
         everyone = self.inventory.groups["all"]
-        variables = combine_vars(get_vars_from_path(loader, path, [everyone], "inventory"), load_extra_vars(loader))
+        # Of the stage "inventory" there are none, unless RUN_VARS_PLUGINS says so.
+        variables = combine_vars(get_vars_from_path(loader, path, [everyone], "task"), load_extra_vars(loader))
+        variables["ansible_config_file"] = constants.CONFIG_FILE
         templar = Templar(loader=loader, variables=variables)
         return {name: str(templar.template(variables.get(name, ""))) for name in SETTINGS}

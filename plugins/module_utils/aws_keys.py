@@ -86,6 +86,12 @@ def one_time_key(state: Path, name: str) -> str:
     return " ".join(public.read_text().split()[:2]) if public.exists() else ""
 
 
+def strangers(state: Path, nodes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the nodes (``id``, ``name``) whose host keys this controller never had."""
+    known = read_known(state / "known_hosts")
+    return [node for node in nodes if node["id"] not in known and not is_launched(state, node["name"])]
+
+
 def read_known(path: Path) -> dict[str, list[str]]:
     """Return the keys by instance of a cluster's known_hosts."""
     keys: dict[str, list[str]] = {}

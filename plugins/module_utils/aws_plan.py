@@ -10,6 +10,7 @@ from typing import Any
 
 from icefield_train.rules import refusal
 from plugins.module_utils import aws_rules, aws_types
+from plugins.module_utils.run_progress import counted
 
 # A VPC of the cluster's own gets subnets in so many zones: enough for a fall-back, and few calls.
 OWN_ZONES = 2
@@ -23,6 +24,7 @@ def plan(
     wanted: int | None,
     families: Mapping[str, Any],
     key_print: str,
+    usd_beside: float = 0.0,
 ) -> dict[str, Any]:
     """Return the plan, which is carried out as it stands.
 
@@ -32,6 +34,7 @@ def plan(
         wanted: number of nodes; None: the nodes stay as they are, and a builder is launched beside them.
         families: ``nodes_aws_families``.
         key_print: fingerprint of the cluster's public key here, '' where there is none yet.
+        usd_beside: dollars per hour of what each node has beside the instance itself.
 
     Returns:
         ``faults`` and ``warnings`` (lines), ``launch`` (name and number of new nodes), ``start`` and ``remove``
@@ -61,11 +64,11 @@ def plan(
         "template": template,
     }
     result["make"] = list(_missing(look, result, settings, key_print))
-    result["usd_hour"] = _price(kept, launch, candidates, families)
+    result["usd_hour"] = _price(kept, launch, candidates, families, usd_beside)
     hour = result["usd_hour"]
     result["usd_total"] = None if hour is None else round(hour * settings["max_hours"], 2)
     result["faults"] = list(_faults(look, settings, kept, result, families))
-    result["warnings"] = list(_warnings(settings, families))
+    result["warnings"] = list(_warnings(settings, kept, families))
     result["lines"] = list(_words(look, settings, result, nodes, families))
     return result
 
@@ -165,6 +168,7 @@ def _price(
     launch: Sequence[Mapping[str, Any]],
     candidates: Sequence[Mapping[str, Any]],
     families: Mapping[str, Any],
+    usd_beside: float,
 ) -> float | None:
     """Return dollars per hour for all nodes on demand, by the dearest type that may come; None where one is unknown."""
     prices = [aws_types.describe(node["type"], families).usd_hour for node in kept]
@@ -172,7 +176,8 @@ def _price(
     if None in prices or None in new:
         return None
     dearest = max((price for price in new if price is not None), default=0.0)
-    return round(sum(price for price in prices if price is not None) + len(launch) * dearest, 4)
+    beside = (len(kept) + len(launch)) * usd_beside
+    return round(sum(price for price in prices if price is not None) + len(launch) * dearest + beside, 4)
 
 
 def _faults(
@@ -199,6 +204,15 @@ def _faults(
         yield refusal("aws_ami", look["image"]["id"], "an image for x86_64")
     elif settings["aws_ami"] and not result["template"]["user"]:
         yield refusal("aws_ami_user", "", "the user of that image whom ssh may enter as")
+    for thing in look.get("foreign", ()):
+        yield (
+            f"there is a {thing} without the tag icefield:cluster={settings['cluster_name']}, so not Icefield's; "
+            "remove it, or take another cluster_name"
+        )
+    zones = {item["zone"] for item in look["subnets"]}
+    if kept and result["launch"] and kept[0]["zone"] not in zones:
+        words = f"one in {kept[0]['zone']}, where the nodes are" if settings.get("aws_subnet_id") else "a subnet there"
+        yield refusal("aws_subnet_id", settings.get("aws_subnet_id", ""), words)
     if not _zones(look, settings):
         there = ", ".join(item["zone"] for item in look["subnets"]) or "none"
         yield refusal("aws_zones", ", ".join(settings["aws_zones"]), f"zones with a subnet of the network ({there})")
@@ -223,7 +237,12 @@ def _faults(
         )
 
 
-def _warnings(settings: Mapping[str, Any], families: Mapping[str, Any]) -> Iterator[str]:
+def _warnings(
+    settings: Mapping[str, Any], kept: Sequence[Mapping[str, Any]], families: Mapping[str, Any]
+) -> Iterator[str]:
+    if kept and kept[0]["type"] not in (settings["aws_instance_type"], *settings["aws_fallback_types"]):
+        asked = settings["aws_instance_type"]
+        yield f"the nodes are {kept[0]['type']} and stay so; for {asked}, destroy the cluster first"
     for name in (settings["aws_instance_type"], *settings["aws_fallback_types"]):
         try:
             if not aws_types.describe(name, families).known:
@@ -253,17 +272,17 @@ def _words(
         first = result["candidates"][0]
         names = ", ".join(item["name"] for item in result["launch"])
         others = len(result["candidates"]) - 1
-        more = f", or the next of {others} other choices" if others else ""
+        more = f", or the next of {counted(others, 'other choice')}" if others else ""
         yield f"launch  {names}: {first['type']} in {first['zone']}, {first['market']}{more}"
     for word in ("start", "remove"):
         if result[word]:
             yield f"{word:7} {', '.join(node['name'] for node in result[word])}"
     if not (result["make"] or result["launch"] or result["start"] or result["remove"]):
-        yield f"nothing to do: {result['wanted']} nodes are there"
+        yield f"nothing to do: {counted(result['wanted'], 'node')} there"
     if result["usd_hour"] is None:
         yield "cost    unknown: the table has no price of this type"
     else:
         yield (
-            f"cost    ${result['usd_hour']:.2f} an hour for {result['wanted']} nodes on demand, "
-            f"${result['usd_total']:.2f} in max_hours={settings['max_hours']:g}"
+            f"cost    ${result['usd_hour']:.2f} an hour for {counted(result['wanted'], 'node')} on demand "
+            f"with disks and addresses, ${result['usd_total']:.2f} in max_hours={settings['max_hours']:g}"
         )

@@ -84,3 +84,11 @@ def describe(name: str, families: Mapping[str, Any]) -> InstanceType:
         cluster_placement=bool(family["cluster_placement"]),
         known=True,
     )
+
+
+def usd_beside(disk_gb: int, table: Mapping[str, Any]) -> float:
+    """Return dollars per hour for a node's disk and public address, by the table of types."""
+    return float(
+        disk_gb * table["nodes_aws_disk_usd_gb_month"] / table["nodes_aws_hours_a_month"]
+        + table["nodes_aws_address_usd_hour"]
+    )

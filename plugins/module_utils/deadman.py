@@ -26,6 +26,7 @@ Description=End this node when its hours are over
 [Timer]
 OnCalendar={deadline}
 OnBootSec={seconds}
+X-MaxHours={max_hours:g}
 AccuracySec=1s
 
 [Install]
@@ -33,13 +34,27 @@ WantedBy=timers.target
 """
 
 
-def units(now: datetime, hours: float) -> dict[str, str]:
-    """Return path and content of the units for a node that shall end ``hours`` after ``now``."""
+def units(now: datetime, hours: float, *, uptime: float = 0.0, max_hours: float | None = None) -> dict[str, str]:
+    """Return path and content of the units for a node that shall end ``hours`` after ``now``.
+
+    Args:
+        now: the time.
+        hours: hours from now.
+        uptime: seconds since the node booted.
+        max_hours: the setting that stays noted where ``hours`` are an extension; None: ``hours``.
+    """
+    noted = hours if max_hours is None else max_hours
     deadline = (now + timedelta(hours=hours)).astimezone(timezone.utc).strftime(_STAMP)
     return {
         f"{FOLDER}/icefield-deadman.service": _SERVICE,
-        f"{FOLDER}/{TIMER}": _TIMER.format(deadline=deadline, seconds=round(hours * 3600)),
+        f"{FOLDER}/{TIMER}": _TIMER.format(deadline=deadline, seconds=round(uptime + hours * 3600), max_hours=noted),
     }
+
+
+def max_hours_of(timer: str) -> float | None:
+    """Return the ``max_hours`` that a timer unit was made for, or None where its text does not tell."""
+    found = re.search(r"^X-MaxHours=([0-9.]+)$", timer, re.MULTILINE)
+    return float(found[1]) if found else None
 
 
 def deadline_of(timer: str) -> datetime | None:

@@ -178,7 +178,9 @@ RULES: dict[str, Rule] = {
         words="an IPv4 network from /24 to /16, such as 10.64.0.0/20",
         test=lambda value: 16 <= ipaddress.IPv4Network(value).prefixlen <= 24,
     ),
-    "aws_ssh_cidr": _parses(ipaddress.ip_network, "a network such as 192.0.2.7/32, or nothing for this controller's"),
+    "aws_ssh_cidr": _parses(
+        ipaddress.IPv4Network, "an IPv4 network such as 192.0.2.7/32, or nothing for this controller's"
+    ),
     "aws_disk_gb": whole(20, 16384),
     "max_hours": number("from 0.1 to 720", lambda value: 0.1 <= value <= 720),
     "extend_hours": number("from 0 to 720", lambda value: 0 <= value <= 720),

@@ -65,6 +65,10 @@ def main() -> None:
     try:
         found = ec2.describe_instances(aws_retry=True, Filters=[mine, states])["Reservations"]
         left += [f"instance {item['InstanceId']}" for group in found for item in group["Instances"]]
+        # One that has its instance ends with it, some time after it.
+        asked = [mine, {"Name": "state", "Values": ["open"]}]
+        found = ec2.describe_spot_instance_requests(aws_retry=True, Filters=asked)["SpotInstanceRequests"]
+        left += [f"spot-instances-request {item['SpotInstanceRequestId']}" for item in found]
         for kind, call, answer, name in KINDS:
             own = {"Owners": ["self"]} if kind == "image" else {"OwnerIds": ["self"]} if kind == "snapshot" else {}
             items = getattr(ec2, call)(aws_retry=True, Filters=[mine], **own)[answer]

@@ -72,6 +72,10 @@ template:
   description: C(id) and C(spec) of the launch template; empty where there is none.
   returned: always
   type: dict
+foreign:
+  description: What has a name of the cluster's and is not the cluster's.
+  returned: always
+  type: list
 image:
   description: C(id), C(name), C(device), C(user), C(baked) of the image to start from.
   returned: always
@@ -120,6 +124,7 @@ class Looker:
         self.module = module
         self.params = module.params
         self.ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
+        self.foreign: list[str] = []
         self.mine = [{"Name": "tag:icefield:cluster", "Values": [module.params["cluster"]]}]
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -161,9 +166,25 @@ class Looker:
         zones = self.ec2.describe_availability_zones(aws_retry=True, Filters=kind)["AvailabilityZones"]
         return sorted(zone["ZoneName"] for zone in zones)
 
-    def group(self) -> dict[str, Any]:
+    def named(self, name: str) -> list[dict[str, Any]]:
+        """Return the filter for what is named like the cluster's own."""
+        return [{"Name": name, "Values": [f"icefield-{self.params['cluster']}"]}]
+
+    def is_own(self, item: dict[str, Any]) -> bool:
+        """Tell whether a thing has the cluster's tag."""
+        return aws_instances.tags_of(item).get(aws_instances.CLUSTER_TAG) == self.params["cluster"]
+
+    def own(self, found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+        """Return the cluster's own; note that there is something else of its name."""
+        if any(not self.is_own(item) for item in found):
+            self.foreign.append(f"{kind} icefield-{self.params['cluster']}")
+        return [item for item in found if self.is_own(item)]
+
+    def group(self, vpc: str) -> dict[str, Any]:
         """Return the security group."""
-        found = self.ec2.describe_security_groups(aws_retry=True, Filters=self.mine)["SecurityGroups"]
+        found = self.ec2.describe_security_groups(aws_retry=True, Filters=self.named("group-name"))["SecurityGroups"]
+        # In another VPC the name is free.
+        found = self.own([item for item in found if item.get("VpcId") == vpc or self.is_own(item)], "security group")
         if not found:
             return {}
         rules = sorted(aws_rules.by_words(found[0]["IpPermissions"]))
@@ -171,12 +192,14 @@ class Looker:
 
     def key(self) -> dict[str, Any]:
         """Return the key pair."""
-        found = self.ec2.describe_key_pairs(aws_retry=True, Filters=self.mine)["KeyPairs"]
+        found = self.ec2.describe_key_pairs(aws_retry=True, Filters=self.named("key-name"))["KeyPairs"]
+        found = self.own(found, "key pair")
         return {"print": aws_instances.tags_of(found[0]).get(aws_instances.PRINT_TAG, "")} if found else {}
 
     def template(self) -> dict[str, Any]:
         """Return the launch template."""
-        found = self.ec2.describe_launch_templates(aws_retry=True, Filters=self.mine)["LaunchTemplates"]
+        found = self.ec2.describe_launch_templates(aws_retry=True, Filters=self.named("launch-template-name"))
+        found = self.own(found["LaunchTemplates"], "launch template")
         if not found:
             return {}
         tags = aws_instances.tags_of(found[0])
@@ -184,7 +207,8 @@ class Looker:
 
     def placement(self) -> bool:
         """Tell whether the placement group exists."""
-        return bool(self.ec2.describe_placement_groups(aws_retry=True, Filters=self.mine)["PlacementGroups"])
+        found = self.ec2.describe_placement_groups(aws_retry=True, Filters=self.named("group-name"))
+        return bool(self.own(found["PlacementGroups"], "placement group"))
 
     def images(self) -> dict[str, Any]:
         """Return the image to start from, and the images made for this cluster."""
@@ -265,14 +289,16 @@ def main() -> None:
     )
     try:
         look = Looker(module)
+        network = look.network()
         result = {
             "nodes": look.nodes(),
-            **look.network(),
-            "group": look.group(),
+            **network,
+            "group": look.group(network["vpc"]["id"]),
             "key": look.key(),
             "placement": look.placement(),
             "template": look.template(),
             **(look.images() if module.params["images"] else {"image": {}, "baked": []}),
+            "foreign": look.foreign,
         }
     except (BotoCoreError, ClientError) as error:
         code = aws_errors.code_of(error)

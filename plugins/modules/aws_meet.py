@@ -21,6 +21,11 @@ options:
     description: Folder of the cluster's state, with C(id_ed25519).
     type: path
     required: true
+  started:
+    description: Ids of those that were stopped; they are waited for, at the addresses that they have now.
+    type: list
+    elements: str
+    default: []
   group_rules:
     description: Rules of the security group, to tell whether this controller is let in.
     type: list
@@ -150,7 +155,10 @@ def why(module: AnsibleAWSModule, meeting: Meeting) -> str:
     if "verification failed" in meeting.said:
         return f"{head}: its host key is not the one that it was given; somebody else may answer at {node['public']}"
     if "Permission denied" in meeting.said:
-        return f"{head}: the user '{node['user']}' is not let in; is it the image's? (aws_ami_user) [{meeting.said}]"
+        return (
+            f"{head}: the user '{node['user']}' is not let in; is it the image's? "
+            f"Destroy the cluster, then give the right aws_ami_user [{meeting.said}]"
+        )
     if not node["public"]:
         return f"{head} has no public address (aws_subnet_id), and its private one does not answer: {node['private']}"
     wanted = f"tcp 22-22 {params['ssh_cidr']}"
@@ -159,12 +167,23 @@ def why(module: AnsibleAWSModule, meeting: Meeting) -> str:
     return f"{head} at {node['public']} is not ready after {params['timeout']} s: {meeting.said}"
 
 
+def restarted(module: AnsibleAWSModule) -> list[dict[str, Any]]:
+    """Return the instances that were stopped, with their addresses of now."""
+    ids = module.params["started"]
+    if not ids:
+        return []
+    ec2 = module.client("ec2", retry_decorator=AWSRetry.jittered_backoff(retries=8))
+    answer = ec2.describe_instances(aws_retry=True, InstanceIds=ids)
+    return aws_instances.in_order(item for group in answer["Reservations"] for item in group["Instances"])
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleAWSModule(
         argument_spec={
             "nodes": {"type": "list", "elements": "dict", "required": True},
             "state_dir": {"type": "path", "required": True},
+            "started": {"type": "list", "elements": "str", "default": []},
             "group_rules": {"type": "list", "elements": "str", "default": []},
             "ssh_cidr": {"type": "str", "default": ""},
             "timeout": {"type": "int", "default": 300},
@@ -185,8 +204,10 @@ def main() -> None:
     deadline = time.monotonic() + module.params["timeout"]
     # Who has been met and has no key to renew is met by Ansible itself.
     fresh = [Meeting(module.params, node, deadline) for node in nodes if aws_keys.is_launched(state, node["name"])]
+    back = [Meeting(module.params, node, deadline) for node in restarted(module)]
     going = fresh
     with ThreadPoolExecutor(max_workers=16) as pool:
+        came_back = pool.map(lambda meeting: meeting.wait(known), back)
         for step in (Meeting.wait, Meeting.make_key, Meeting.switch):
             went = list(pool.map(lambda meeting, step=step: step(meeting, known), going))
             going = [meeting for meeting, well in zip(going, went, strict=True) if well]
@@ -199,6 +220,7 @@ def main() -> None:
     for meeting in going:
         aws_keys.forget(state, meeting.node["name"])
     failed = [meeting for meeting in fresh if meeting not in going]
+    failed += [meeting for meeting, well in zip(back, came_back, strict=True) if not well]
     if failed:
         module.fail_json(msg="\n".join(why(module, meeting) for meeting in failed))
     module.exit_json(changed=changed, met=[meeting.node["name"] for meeting in fresh])

@@ -8,7 +8,8 @@ module: deadman
 short_description: Have a node end itself after some hours, whatever becomes of the controller
 description:
   - A timer of systemd that powers the node off. On EC2, instances are launched so that power-off terminates them.
-  - A timer that runs is left alone, so that provisioning again does not prolong anything.
+  - A timer that runs is left alone, so that provisioning again does not prolong anything. Where it was made for other
+    hours, it is set anew if that ends the node sooner.
 options:
   hours:
     description: Hours from now.
@@ -28,7 +29,7 @@ deadline:
   type: str
 """
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
@@ -51,11 +52,16 @@ def main() -> None:
     systemctl = module.get_bin_path("systemctl", True)
     timer = Path(deadman.FOLDER) / deadman.TIMER
     now = datetime.now(timezone.utc)
-    present = deadman.deadline_of(timer.read_text()) if timer.exists() else None
+    text = timer.read_text() if timer.exists() else ""
+    present, noted = deadman.deadline_of(text), deadman.max_hours_of(text)
     active, _, _ = module.run_command([systemctl, "is-active", "--quiet", deadman.TIMER])
-    if active == 0 and present and present > now and not module.params["extend"]:
+    hours, extend = module.params["hours"], module.params["extend"]
+    sooner = noted != hours and present is not None and present > now + timedelta(hours=hours)
+    if active == 0 and present and present > now and not extend and not sooner:
         module.exit_json(changed=False, deadline=present.isoformat())
-    units = deadman.units(now, module.params["hours"])
+    # A time since boot that has passed would end the node at once.
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    units = deadman.units(now, hours, uptime=uptime, max_hours=noted if extend else None)
     if not module.check_mode:
         for path, text in units.items():
             Path(path).write_text(text)

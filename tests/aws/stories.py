@@ -56,6 +56,7 @@ def with_default_vpc(cloud: Cloud):
         cloud.attribute(instance, "instanceInitiatedShutdownBehavior") for instance in cloud.instances(two).values()
     ]
     steps["key"] = (ROOT / ".state" / two / "id_ed25519").stat().st_mode & 0o777
+    steps["elsewhere"] = cloud.play("destroy.yml", two, aws_region="eu-west-1")
     cloud.ec2.stop_instances(InstanceIds=[cloud.instances(two)[f"{two}-2"]])
     changes = {"aws_ssh_cidr": "198.51.100.0/24", "aws_disk_gb": 40}
     steps["grown"] = cloud.make(

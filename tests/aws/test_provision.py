@@ -114,12 +114,23 @@ def test_nodes_start_from_the_image_that_was_baked(default):
     assert [node["ImageId"] for node in nodes.values()] == [made["image"][0]] * 2
 
 
+def test_a_cluster_is_not_looked_for_in_another_region(default):
+    two = default["two"]
+    assert default["elsewhere"].code != 0
+    assert default["elsewhere"].told == [
+        "setting 'aws_region': value 'eu-west-1' is not accepted; "
+        f"give us-east-1, where the cluster '{two}' is, or another cluster_name"
+    ]
+    assert default["elsewhere"].calls == []
+    assert set(default["elsewhere"].nodes(two)) == {f"{two}-1", f"{two}-2"}
+
+
 def test_destroy_leaves_the_region_as_it_was_before(default, own):
     # What the user has beside the cluster is a part of that.
     assert any(tags(item).get("icefield") == "mine" for item in default["before"]["instance"].values())
     for steps in (default, own):
         assert steps["destroyed"].code == 0, steps["destroyed"].output
-        assert "on EC2: nothing" in steps["destroyed"].output
+        assert "on EC2 in us-east-1: nothing" in steps["destroyed"].output
         assert steps["destroyed"].region == steps["before"]
 
 

@@ -145,3 +145,25 @@ def test_a_vpc_that_was_begun_is_finished_as_it_was_begun():
     assert "vpc" in result["make"]
     assert result["subnets"] == [{"zone": "a", "cidr": "10.99.0.0/21"}, {"zone": "b", "cidr": "10.99.8.0/21"}]
     assert [item["zone"] for item in result["candidates"]] == ["a", "b"]
+
+
+def test_disks_and_addresses_are_counted():
+    result = plan(look(node(1)), SETTINGS, 2, FAMILIES, "k", 0.02)
+    assert result["usd_hour"] == pytest.approx(2 * (2.72 + 0.02))
+
+
+def test_what_has_the_clusters_name_and_not_its_tag_is_refused():
+    (fault,) = of(look(foreign=["key pair icefield-c"]))["faults"]
+    assert fault.startswith("there is a key pair icefield-c without the tag icefield:cluster=c")
+
+
+def test_nodes_in_a_zone_without_a_subnet_do_not_grow():
+    there = look(node(1, zone="z"))
+    (fault,) = of(there, aws_subnet_id="subnet-1")["faults"]
+    assert fault == "setting 'aws_subnet_id': value 'subnet-1' is not accepted; give one in z, where the nodes are"
+    assert of(there, wanted=1)["faults"] == []
+
+
+def test_another_type_for_nodes_that_are_there_is_no_silent_wish():
+    (line,) = of(look(node(1)), wanted=1, aws_instance_type="c7i.large")["warnings"]
+    assert line == "the nodes are c6i.16xlarge and stay so; for c7i.large, destroy the cluster first"
