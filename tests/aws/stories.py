@@ -96,9 +96,10 @@ def with_default_vpc(cloud: Cloud):
     steps["after the cut"] = cloud.make(two, 2, **changes)
     cloud.ec2.create_tags(Resources=unlisted, Tags=mark)
 
-    # As if a disk had been told to outlive its instance.
-    volume = {"ResourceType": "volume", "Tags": mark}
-    cloud.ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, TagSpecifications=[volume])
+    # As if a disk had been told to outlive its instance, and a run been cut off between an image and its snapshot.
+    disk = [{"ResourceType": "volume", "Tags": mark}]
+    volume = cloud.ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, TagSpecifications=disk)["VolumeId"]
+    cloud.ec2.create_snapshot(VolumeId=volume, TagSpecifications=[{"ResourceType": "snapshot", "Tags": mark}])
     in_use = {"code": "DependencyViolation", "message": "resource sg-1 has a dependent object"}
     steps["destroyed"] = cloud.play(
         "destroy.yml", two, purge=True, faults=[{"action": "DeleteSecurityGroup", "times": 2, **in_use}]
@@ -134,6 +135,6 @@ def without_default_vpc(cloud: Cloud):
     steps["no spot"] = cloud.make(spot, 2, faults=[nowhere], **market)
     steps["on demand"] = cloud.make(spot, 2, faults=[nowhere], aws_spot_fallback=True, **market)
 
-    steps["denied here"] = cloud.make(denied_one, 2, faults=[denied("CreateRoute")])
+    steps["denied here"] = cloud.make(denied_one, 2, faults=[denied("AttachInternetGateway")])
     steps["denied there"] = cloud.make(denied_one, 2, faults=[denied("ImportKeyPair")])
     return steps
