@@ -43,6 +43,8 @@ def environment(library_dir: Path, interface: str, local_rank: int, local_world_
         "CCL_WORKER_OFFLOAD": "0",
         "CCL_WORKER_COUNT": "1",
         "CCL_YIELD": "sched_yield",
+        # Otherwise each of these lines is a warning of its own.
+        "CCL_LOG_LEVEL": "error",
     }
 
 

@@ -53,11 +53,20 @@ class Watchdog {
     Clock::time_point since;
   };
 
+  static constexpr const char* kFailure = "ccl/failure";
+
   static std::string key(int rank) {
     return "ccl/alive/" + std::to_string(rank);
   }
 
   static std::vector<uint8_t> text(const std::string& value) {
+    return {value.begin(), value.end()};
+  }
+
+  // Empty where there is none.
+  std::string read(const std::string& name) {
+    if (!store_->check({name})) return "";
+    const auto value = store_->get(name);
     return {value.begin(), value.end()};
   }
 
@@ -74,6 +83,7 @@ class Watchdog {
       hold.unlock();
       const std::string trouble = look(phase, since, interval);
       if (!trouble.empty()) {
+        tell(trouble, interval);
         end(trouble);
         return;
       }
@@ -86,40 +96,44 @@ class Watchdog {
     const auto now = Clock::now();
     std::string doing = phase;
     auto until = phase_since + Milliseconds(group_->timeout.load());
+    const std::string gone = "the store is gone, which " + group_->person(0) + " or its launcher keeps: closed by peer, in ";
+    if (store_gone_) return doing.empty() && !under_way(patience, doing) ? "" : gone + doing;
     try {
       beat();
+      const std::string told = read(kFailure);
       if (phase.empty()) {
-        bool stuck = false;
-        const auto work = Engine::get().oldest_of(*group_, patience, stuck);
-        if (!stuck) last_free_ = Clock::now();
-        if (stuck && Clock::now() - last_free_ > deadline_) return "oneCCL does not return from a call";
-        if (work) {
-          doing = work->title();
-          until = work->deadline();
-        }
+        if (const auto work = under_way(patience, doing)) until = work->deadline();
+        if (Clock::now() - last_free_ > deadline_ + patience) return "oneCCL does not return from a call";
       }
       if (doing.empty()) {
         watching_ = false;
         return "";
       }
+      if (!told.empty()) return told;
       const std::string missing = ask(now);
       if (!missing.empty()) return missing + ", in " + doing;
     } catch (const std::exception&) {
-      if (doing.empty()) return "";  // nobody waits for anybody: the next operation will say so
-      return "the store is gone, which " + group_->person(0) + " or its launcher keeps: closed by peer, in " + doing;
+      // Where nobody waits for anybody, the next operation will say so.
+      store_gone_ = true;
+      return doing.empty() ? "" : gone + doing;
     }
     return now > until ? "timed out waiting in " + doing + late() : "";
+  }
+
+  // The oldest operation under way and its name.
+  c10::intrusive_ptr<CclWork> under_way(Milliseconds patience, std::string& doing) {
+    bool stuck = false;
+    const auto work = Engine::get().oldest_of(*group_, patience, stuck);
+    if (!stuck) last_free_ = Clock::now();
+    if (work) doing = work->title();
+    return work;
   }
 
   // Who gave no sign of life for too long; empty if all did.
   std::string ask(Clock::time_point now) {
     for (int rank = 0; rank < group_->size; ++rank) {
       if (rank == group_->rank) continue;
-      std::string sign;
-      if (store_->check({key(rank)})) {
-        const auto value = store_->get(key(rank));
-        sign.assign(value.begin(), value.end());
-      }
+      const std::string sign = read(key(rank));
       auto& seen = seen_[rank];
       if (!watching_ || sign != seen.sign) seen = {sign, now};
       if (sign == "left" && now - seen.since > deadline_ / 2) {
@@ -150,6 +164,16 @@ class Watchdog {
     return names.empty() ? "; all ranks have begun it" : names;
   }
 
+  // The first to notice tells the others. Rank 0 often keeps the store: it stays until they have read.
+  void tell(const std::string& trouble, Milliseconds interval) {
+    try {
+      if (read(kFailure).empty()) store_->set(kFailure, text(trouble));
+      if (group_->rank == 0) std::this_thread::sleep_for(2 * interval);
+    } catch (const std::exception&) {
+      // Without the store they notice that.
+    }
+  }
+
   // Whoever waits gets an error. Only where oneCCL itself is stuck does the process end here.
   void end(const std::string& trouble) {
     const std::string message = group_->fail(trouble);
@@ -176,6 +200,7 @@ class Watchdog {
   Clock::time_point phase_since_ = Clock::now();
   uint64_t beats_ = 0;
   bool watching_ = false;
+  bool store_gone_ = false;
   Clock::time_point last_free_ = Clock::now();
   std::vector<Seen> seen_;
   std::thread thread_;
