@@ -31,21 +31,12 @@ class Mailbox {
   explicit Mailbox(std::shared_ptr<Group> group) : group_(std::move(group)), lines_(group_->size) {}
 
   std::function<bool()> begin_send(int to, int64_t tag, const at::Tensor& block) {
-    struct Letter {
-      Header header;
-      at::Tensor block;
-      std::vector<ccl::event> events;
-    };
-    auto letter = std::make_shared<Letter>(Letter{{tag, static_cast<int64_t>(block.nbytes())}, block, {}});
-    letter->events.push_back(ccl::send(&letter->header, sizeof(Header), kBytes, to, *group_->communicator));
-    if (block.nbytes() > 0) {
-      letter->events.push_back(ccl::send(block.data_ptr(), block.nbytes(), kBytes, to, *group_->communicator));
-    }
-    return [letter] {
-      for (auto& event : letter->events) {
-        if (!event.test()) return false;
-      }
-      return true;
+    auto letter = std::make_shared<Letter>(Letter{{tag, static_cast<int64_t>(block.nbytes())}, block});
+    lines_[to].leaving.push_back(letter);
+    push(lines_[to], to);
+    return [this, letter, to] {
+      push(lines_[to], to);
+      return letter->done;
     };
   }
 
@@ -71,14 +62,43 @@ class Mailbox {
     at::Tensor bytes;
   };
 
-  // What comes from one rank. At most one event is open: the header's, or that of the rest.
+  struct Letter {
+    Header header;
+    at::Tensor block;
+    bool header_sent = false;
+    bool done = false;
+  };
+
+  // What goes to one rank and comes from it. At most one event is open each way: the header's, or that of the rest.
   struct Line {
+    std::deque<std::shared_ptr<Letter>> leaving;
+    std::optional<ccl::event> sending;
     std::optional<ccl::event> event;
     bool in_header = false;
     Header header{};
     std::shared_ptr<Wanted> taker;  // null: the rest goes aside
     std::deque<Message> aside;
   };
+
+  // One part after the other: oneCCL may start two sends to one rank in another order than they were posted.
+  void push(Line& line, int to) {
+    while (!line.leaving.empty()) {
+      auto& letter = *line.leaving.front();
+      if (line.sending) {
+        if (!line.sending->test()) return;
+        line.sending.reset();
+        letter.done = letter.header_sent || letter.block.nbytes() == 0;
+        letter.header_sent = true;
+        if (letter.done) {
+          line.leaving.pop_front();
+          continue;
+        }
+      }
+      void* const place = letter.header_sent ? letter.block.data_ptr() : &letter.header;
+      const size_t bytes = letter.header_sent ? letter.block.nbytes() : sizeof(Header);
+      line.sending = ccl::send(place, bytes, kBytes, to, *group_->communicator);
+    }
+  }
 
   void step() {
     for (int from = 0; from < group_->size; ++from) {

@@ -32,6 +32,10 @@ ProcessGroupCcl::ProcessGroupCcl(const c10::intrusive_ptr<c10d::Store>& store, i
       auto attributes = ccl::create_comm_attr();
       group_->communicator = std::make_unique<ccl::communicator>(
           ccl::create_communicator(static_cast<size_t>(group_->size), group_->rank, kvs_, attributes));
+      // libfabric connects two ranks when they first talk, for which both must be at it: later one may be computing.
+      const Counts one_each(group_->size, 1);
+      std::vector<uint8_t> from(group_->size), to(group_->size);
+      ccl::alltoallv(from.data(), one_each, to.data(), one_each, kBytes, communicator()).wait();
     });
   } catch (const std::exception& problem) {
     watchdog_->set_phase("");
