@@ -1,10 +1,9 @@
 """All-reduce by size over gloo and over oneCCL, side by side.
 
-    python benchmarks/collectives.py --ranks 2                      # this machine's loopback
-    python benchmarks/collectives.py --ranks 2 --namespaces         # two network namespaces and a link between them (root)
-    python benchmarks/collectives.py --ranks 2 --namespaces --mbit 1000
+``--ranks 2`` alone measures this machine's loopback; ``--namespaces`` (root) gives each rank a network namespace with a
+link of its own, ``--mbit 1000`` shapes that link.
 
-Both back ends take turns within one group of processes, so that what else the machine does meets both alike. Printed are
+Both back ends take turns within the same processes, so that what else the machine does meets both alike. Printed are
 medians in milliseconds and gloo's time / oneCCL's time: above 1, oneCCL is faster.
 """
 
@@ -110,10 +109,9 @@ def main() -> int:
     try:
         if arguments.namespaces:
             make_namespaces(names, arguments.mbit)
-        ranks = [
-            subprocess.Popen([*(["ip", "netns", "exec", names[rank]] if arguments.namespaces else []), *command, str(rank)])
-            for rank in range(arguments.ranks)
-        ]
+        inside = [["ip", "netns", "exec", name] for name in names]
+        prefixes = inside if arguments.namespaces else [[] for _ in names]
+        ranks = [subprocess.Popen([*prefix, *command, str(rank)]) for rank, prefix in enumerate(prefixes)]
         return max(abs(process.wait()) for process in ranks)
     finally:
         if arguments.namespaces:

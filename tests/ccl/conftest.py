@@ -2,15 +2,8 @@
 
 import importlib.util
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-NATIVE = Path(__file__).parents[2] / "training/native"
-
-if str(NATIVE) not in sys.path:
-    sys.path.insert(0, str(NATIVE))
 
 if importlib.util.find_spec("torch") is None or importlib.util.find_spec("hypothesis") is None:
     collect_ignore = ["test_equal_to_gloo.py", "test_messages.py", "test_dead_peers.py", "test_ddp.py"]

@@ -20,7 +20,8 @@ def run_until_end(size, victim, how, timeout=40):
     context = torch.multiprocessing.get_context("spawn")
     pipes = [context.Pipe() for _ in range(size)]
     processes = [
-        context.Process(target=_rank, args=(rank, size, port, victim, how, timeout, pipes[rank][1])) for rank in range(size)
+        context.Process(target=_rank, args=(rank, size, port, victim, how, timeout, pipes[rank][1]))
+        for rank in range(size)
     ]
     for process in processes:
         process.start()

@@ -37,14 +37,15 @@ def values(shape, dtype, seed, rank, *, strided=False):
         return values((*shape[:-1], 2 * shape[-1]), dtype, seed, rank)[..., ::2]
     if kind.is_floating_point:
         return torch.randn(shape, generator=generator).to(kind)
-    return torch.randint(0 if dtype in ("uint8", "bool") else -5, 2 if dtype == "bool" else 6, shape, generator=generator).to(kind)
+    low = 0 if dtype in ("uint8", "bool") else -5
+    high = 2 if dtype == "bool" else 6
+    return torch.randint(low, high, shape, generator=generator).to(kind)
 
 
 def assert_alike(found, expected, size):
     for mine, theirs in zip(found, expected, strict=True):
         assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
         if size <= 2 or not mine.is_floating_point():
-            # Bits, so that signs of zeros count too; -0.0 aside, == would do.
             assert torch.equal(mine, theirs)
         else:
             # Ranks are added in another order.
@@ -62,10 +63,9 @@ def both(groups, scenario, arguments):
 
 
 def all_reduce(group, shape, op, dtype, seed, strided, async_op):
-    tensor = values(shape, dtype, seed, dist.get_rank(), strided=strided).clone(memory_format=torch.preserve_format)
-    if strided and len(shape) > 0:
-        # Gloo takes blocks only.
-        tensor = tensor.contiguous() if group is not dist.group.WORLD else values(shape, dtype, seed, dist.get_rank(), strided=True)
+    tensor = values(shape, dtype, seed, dist.get_rank(), strided=strided)
+    if group is not dist.group.WORLD:
+        tensor = tensor.contiguous()  # gloo takes nothing else
     work = dist.all_reduce(tensor, getattr(dist.ReduceOp, op), group=group, async_op=async_op)
     if async_op:
         work.wait()

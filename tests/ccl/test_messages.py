@@ -87,8 +87,8 @@ def test_a_group_of_some_ranks(pool):
 
 def future(groups):
     tensor = torch.ones(3)
-    chained = dist.all_reduce(tensor, group=groups["ccl"], async_op=True).get_future().then(lambda done: done.value()[0] * 10)
-    return chained.wait().tolist()
+    begun = dist.all_reduce(tensor, group=groups["ccl"], async_op=True).get_future()
+    return begun.then(lambda done: done.value()[0] * 10).wait().tolist()
 
 
 def test_a_future_goes_on_with_the_result(pool):

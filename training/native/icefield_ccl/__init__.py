@@ -1,8 +1,6 @@
 """The backend "ccl" of torch.distributed for CPU tensors, over oneCCL.
 
-    import icefield_ccl
-    icefield_ccl.register(interface="eth0")
-    torch.distributed.init_process_group("ccl", ...)
+``icefield_ccl.register(interface="eth0")``, then ``torch.distributed.init_process_group("ccl", ...)``.
 """
 
 from icefield_ccl.backend import register

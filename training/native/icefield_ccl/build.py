@@ -1,6 +1,6 @@
 """Builds the extension for this environment's torch, once for each torch, source and oneCCL.
 
-    python -m icefield_ccl
+``python -m icefield_ccl`` does it and says where.
 """
 
 from __future__ import annotations
