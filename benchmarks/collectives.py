@@ -27,9 +27,10 @@ NETWORK = "198.19.250"
 
 def measure(rank: int, size: int, address: str, port: int, interface: str) -> None:
     """Be one rank; rank 0 prints."""
-    import icefield_ccl
     import torch
     import torch.distributed as dist
+
+    import icefield_ccl
 
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR=address, MASTER_PORT=str(port), GLOO_SOCKET_IFNAME=interface)
