@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -107,14 +108,19 @@ def main() -> int:
         return 0
     names = [f"ib{os.getpid() % 10000}-{rank}" for rank in range(arguments.ranks)]
     command = [sys.executable, *sys.argv, "--rank"]
+    inside = [["ip", "netns", "exec", name] for name in names]
+    ranks: list[subprocess.Popen[bytes]] = []
+    # So that what was made is removed also when somebody ends this early.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if arguments.namespaces:
             make_namespaces(names, arguments.mbit)
-        inside = [["ip", "netns", "exec", name] for name in names]
-        prefixes = inside if arguments.namespaces else [[] for _ in names]
-        ranks = [subprocess.Popen([*prefix, *command, str(rank)]) for rank, prefix in enumerate(prefixes)]
+        for rank, prefix in enumerate(inside if arguments.namespaces else [[] for _ in names]):
+            ranks.append(subprocess.Popen([*prefix, *command, str(rank)]))
         return max(abs(process.wait()) for process in ranks)
     finally:
+        for process in ranks:
+            process.kill()
         if arguments.namespaces:
             remove_namespaces(names)
 
