@@ -119,6 +119,8 @@ def main() -> int:
             ranks.append(subprocess.Popen([*prefix, *command, str(rank)]))
         return max(abs(process.wait()) for process in ranks)
     finally:
+        # timeout(1) says it twice.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for process in ranks:
             process.kill()
         if arguments.namespaces:
