@@ -10,6 +10,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "check": ("check", "check settings, data and model, and stage data and model (needs no torch)"),
     "train": ("train", "train, as one rank of a run"),
+    "script": ("script", "run a user's script, as one rank of a run"),
     "evaluate": ("evaluate_command", "print the metrics of a trained model on the dev rows"),
     "report": ("report", "write report.html of a run"),
     "rank": ("rank", "check this process's place in the run, then become the given program"),

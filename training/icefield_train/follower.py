@@ -7,6 +7,7 @@ import time
 
 from icefield_train.cause import Cause, cause_data, cause_from, node_gone
 from icefield_train.control import SILENCE, Line, join
+from icefield_train.silence import message_of
 from icefield_train.station import TICK, Station
 
 
@@ -29,7 +30,7 @@ def follow(station: Station) -> Cause | None:
 def _obey(station: Station, line: Line) -> Cause | None:
     started = False
     reported: set[Cause] = set()
-    complete = False
+    complete = silent = False
     while not line.closed and line.silent_for <= SILENCE:
         select.select([line.socket], [], [], TICK)
         for message in line.receive():
@@ -46,6 +47,10 @@ def _obey(station: Station, line: Line) -> Cause | None:
         if complete := station.watch.complete():
             line.send({"kind": "done"})
             continue
+        silence = station.watch.silence()
+        if silent != (silence is not None):
+            silent = silence is not None
+            line.send(message_of(silence))
         # Times differ from look to look; what is told is the same.
         fresh = [c for c in station.watch.causes() if not any(c.line() == known.line() for known in reported)]
         if fresh:

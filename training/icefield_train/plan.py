@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,24 @@ class Node:
     """CPU numbers of each process; an empty list leaves the choice to the kernel."""
     preload: str
     """Library to preload (an allocator), or ""."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Script:
+    """A user's own program, which the ranks run in place of Icefield's training."""
+
+    source: str
+    """Folder of its staged files on the nodes."""
+    entry: str
+    """The program, a path within that folder."""
+    arguments: list[str]
+    """Its arguments, complete."""
+    output: str
+    """Folder on the nodes that it writes its results into; the head's is collected."""
+    layer: str = ""
+    """Folder on the nodes with the packages that it needs beside the environment's, or ""."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that tell it of staged folders."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +74,8 @@ class Plan:
     """Folder of the run on the nodes."""
     nodes: list[Node]
     """The nodes by rank, the head first."""
+    script: Script | None = None
+    """What the ranks run; None for Icefield's own training."""
 
     @property
     def world_size(self) -> int:
@@ -89,7 +109,9 @@ class Plan:
 
 def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]]})
+    # The plan of a run that an earlier version started names no script.
+    script = Script(**data["script"]) if data.get("script") else None
+    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script})
 
 
 def load_plan(run_dir: Path) -> Plan:

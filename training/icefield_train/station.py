@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from icefield_train import launchers
+from icefield_train import launchers, script_files
 from icefield_train.cause import Cause
 from icefield_train.plan import Node, Plan
 from icefield_train.processes import RUN_VARIABLE, die_with_parent, end_run
@@ -24,6 +24,15 @@ class Station:
         self.plan, self.node, self.token = plan, node, token
         self.watch = Watch(plan, node)
         self.start_by = time.monotonic() + plan.deadlines["start"]
+
+    def prepare(self) -> None:
+        """Put a user's script in its place: before the other nodes are told that this one is here.
+
+        Raises:
+            OSError: its files cannot be copied.
+        """
+        if self.plan.script is not None:
+            script_files.prepare(self.plan, self.plan.script)
 
     def start(self) -> None:
         """Start the launcher, where this node is to start one, and count the ranks' deadlines from now."""
@@ -45,10 +54,11 @@ class Station:
         self.watch.begin(launcher)
 
     def end(self) -> None:
-        """End all processes of the run on this node.
+        """End all processes of the run on this node; on the head, keep what a user's script has written.
 
         Raises:
             RuntimeError: some remain.
+            OSError: the results cannot be moved.
         """
         left = end_run(self.plan.run_id)
         if self.watch.launcher is not None:
@@ -56,6 +66,8 @@ class Station:
             self.watch.launcher.wait()
         if left:
             raise RuntimeError(f"{self.node.name}: processes {left} of run '{self.plan.run_id}' could not be ended")
+        if self.plan.script is not None and self.node == self.plan.head:
+            script_files.keep_output(self.plan, self.plan.script)
 
     def stop_asked(self) -> Cause | None:
         """Return the wish of a user to stop the run, which ``icefield_train stop`` leaves as a file."""
