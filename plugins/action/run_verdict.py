@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from icefield_train.report import main as write_report
+from plugins.module_utils import script_result
 from plugins.module_utils.controller_action import ControllerAction
 from plugins.module_utils.run_result import outcome, result_table
 
@@ -31,10 +32,16 @@ class ActionModule(ControllerAction):
         write_report([str(run_dir)])
         where = f"report: {run_dir / 'report.html'}"
         how = "was stopped" if ended["state"] == "stopped" else "failed"
+        is_script = script_result.is_script(run_dir)
         if ended["state"] == "done":
-            return {"icefield_summary": [*result_table(run_dir), where]}
+            table = script_result.table(run_dir) if is_script else result_table(run_dir)
+            return {"icefield_summary": [*table, where]}
         return {
             "failed": True,
             "msg": f"run '{run_dir.name}' {how}: {ended['line']}",
-            "icefield_summary": [f"logs: {run_dir / 'logs'}", where],
+            "icefield_summary": [
+                *(script_result.traceback(run_dir, ended) if is_script else []),
+                f"logs: {run_dir / 'logs'}",
+                where,
+            ],
         }

@@ -62,7 +62,7 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
         yield refusal("stack", values["stack"], f"one of {there}")
     folder = values.get("data_dir", "")
     yield from _folder_faults("data_dir", folder, cwd)
-    if values.get("task") == "mrpc" and folder == "":
+    if values.get("task") == "mrpc" and folder == "" and not values.get("script"):
         yield refusal("data_dir", "", "the folder of the task's files, which task=mrpc needs (train.tsv and dev.tsv)")
 
 

@@ -255,7 +255,10 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["chek"], "command 'chek' is not known; give one of check, train, evaluate, report, rank, supervise, stop"),
+        (
+            ["chek"],
+            "command 'chek' is not known; give one of check, train, script, evaluate, report, rank, supervise, stop",
+        ),
         (["check", "--cache", "x"], "check: the following arguments are required: --config, --wheelhouse"),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
     ],

@@ -150,7 +150,7 @@ class Rank:
         for line in lines:
             self._events.write("output", text=line)
         now = time.monotonic()
-        if lines or (bar != self._bar and now - self._bar_shown >= _BAR_EVERY):
+        if bar != self._bar and (not bar or now - self._bar_shown >= _BAR_EVERY):
             self._bar, self._bar_shown = bar, now
             self._events.write("bar", text=bar)
 
