@@ -30,6 +30,7 @@ from icefield_train.script_files import work_dir
 from icefield_train.status import Status, write_json
 from icefield_train.watch import ending
 
+_PROCESS = Path(__file__).with_name("script_process.py")
 # Seconds between two looks at the program.
 _TICK = 0.25
 # Seconds between two shown states of a progress bar.
@@ -111,7 +112,7 @@ class Rank:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             return subprocess.Popen(
-                [self._plan.python, str(work_dir(self._plan) / script.entry), *script.arguments],
+                [self._plan.python, str(_PROCESS), str(work_dir(self._plan) / script.entry), *script.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
