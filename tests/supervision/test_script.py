@@ -185,9 +185,9 @@ def test_a_node_is_silent_when_all_its_ranks_are_and_names_the_first(make_plan, 
     cause = watch.silence()
     assert (cause.rank, cause.peer) == (1, True)
     assert cause.line() == (
-        "a rank 1 (run): no rank has printed or computed anything for 1 s (setting deadline_silence); "
-        "its last line: waiting for the others"
+        "a rank 1 (run): no rank has printed or computed anything for 1 s (setting deadline_silence)"
     )
+    assert watch.last_words() == ["rank 0: it printed nothing", "rank 1: waiting for the others"]
 
 
 def test_the_rank_whose_program_is_suspended_is_the_one_to_blame(make_plan, tmp_path):

@@ -47,9 +47,13 @@ def test_a_class_without_words_and_one_in_a_package_are_errors_too() -> None:
     assert error_of(HEAD + LIBRARY + "a.b.OwnError: x\n", WORK).type == "OwnError"
 
 
-def test_each_rank_s_prefix_of_spaces_is_no_part_of_it() -> None:
-    text = "".join(f"  {line}\n" for line in (HEAD + LIBRARY + "ValueError: x").splitlines())
-    assert error_of(text, WORK).message == "ValueError: x"
+@pytest.mark.parametrize("prefix", ["  ", "[rank0]: ", "[rank12]: "])
+def test_what_stands_before_each_line_is_no_part_of_it(prefix: str) -> None:
+    block = HEAD + FRAME.format("t.py", 3) + LIBRARY + "RuntimeError: [pair.cc:5] Connection closed by peer [::1]:1"
+    error = error_of("".join(f"{prefix}{line}\n" for line in block.splitlines()), WORK)
+    assert error.message == "RuntimeError: [pair.cc:5] Connection closed by peer [::1]:1 (t.py line 3)"
+    assert (error.type, error.peer) == ("RuntimeError", True)
+    assert error.traceback == block
 
 
 def test_where_there_is_no_traceback_the_last_words_count() -> None:

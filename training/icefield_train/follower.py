@@ -50,7 +50,7 @@ def _obey(station: Station, line: Line) -> Cause | None:
         silence = station.watch.silence()
         if silent != (silence is not None):
             silent = silence is not None
-            line.send(message_of(silence))
+            line.send(message_of(silence, station.watch.last_words() if silence else []))
         # Times differ from look to look; what is told is the same.
         fresh = [c for c in station.watch.causes() if not any(c.line() == known.line() for known in reported)]
         if fresh:

@@ -82,7 +82,8 @@ def _watch(station: Station, head: Head) -> Cause | None:
                 waiting.discard(station.node.name)
             else:
                 causes += station.watch.causes()
-                silences.note(station.node.name, station.watch.silence())
+                silence = station.watch.silence()
+                silences.note(station.node.name, silence, station.watch.last_words() if silence else [])
         causes += silences.causes(waiting)
         causes += [_lost(station, name) for name in sorted(waiting) if _is_lost(head, name)]
         if asked := station.stop_asked():

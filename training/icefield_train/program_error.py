@@ -11,6 +11,8 @@ from icefield_train.output import plain, tail
 
 _HEAD = "Traceback (most recent call last):"
 _ERROR = re.compile(r"[A-Za-z_][\w.]*(: .*)?$")
+# torch.distributed writes it before each line of an error that nobody caught.
+_PREFIX = re.compile(r"^\[rank\d+\]: ?")
 _FRAME = re.compile(r'\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
 # Lines that say nothing on their own: the calls in C++ behind torch's messages, the marks below a line of code.
 _EMPTY = re.compile(r"Exception raised from |frame #\d+:|[\^~ ]+$")
@@ -45,7 +47,7 @@ def read_error(log: Path, folder: Path, code: int) -> ProgramError:
 
 def error_of(text: str, folder: Path) -> ProgramError:
     """Return the last error in what a program printed."""
-    lines = text.splitlines()
+    lines = [_PREFIX.sub("", line, count=1) for line in text.splitlines()]
     heads = [number for number, line in enumerate(lines) if line.strip() == _HEAD]
     for head in reversed(heads):
         indent = len(lines[head]) - len(lines[head].lstrip())
@@ -65,7 +67,8 @@ def error_of(text: str, folder: Path) -> ProgramError:
 
 
 def _last_words(text: str) -> ProgramError:
-    said = [line.strip() for line in text.splitlines() if line.strip() and not _EMPTY.match(line.strip())]
+    lines = [_PREFIX.sub("", line, count=1).strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not _EMPTY.match(line)]
     return ProgramError(
         type="",
         message=plain(said[-1]) if said else "it printed nothing",

@@ -186,7 +186,7 @@ class Watch:
         """Return why the run would end if all other nodes were as silent as this one; None where this one is not.
 
         A rank of a user's script may wait for hours for another one's work. Only when no rank anywhere prints or
-        computes, the run is stuck; the rank that went silent first is the one to look at.
+        computes, the run is stuck. Which rank is to blame cannot be told unless one is suspended.
         """
         limit = self._plan.deadlines.get("silence")
         running = {rank: progress for rank, progress in self._progress.items() if progress.phase == "run"}
@@ -198,9 +198,13 @@ class Watch:
         suspended = [rank for rank, progress in running.items() if progress.suspended]
         first = suspended[0] if suspended else max(idle, key=lambda rank: idle[rank])
         why = "its process is suspended (SIGSTOP)" if suspended else "no rank has printed or computed anything"
-        said = last_line(self._dir / "logs" / f"rank-{first}.log")
-        message = f"{why} for {limit} s (setting deadline_silence); its last line: {said}"
+        message = f"{why} for {limit} s (setting deadline_silence)"
         return replace(self._cause(first, message, peer=not suspended), time=time.time() - idle[first])
+
+    def last_words(self) -> list[str]:
+        """Return what each rank of a user's script on this node printed last."""
+        logs = {rank: self._dir / "logs" / f"rank-{rank}.log" for rank in self._progress}
+        return [f"rank {rank}: {last_line(log)}" for rank, log in logs.items()]
 
     def _cause(self, rank: int, message: str, *, peer: bool = False) -> Cause:
         progress = self._progress[rank]

@@ -34,7 +34,7 @@ def main():
         optimizer.step()
         optimizer.zero_grad()
 
-    accuracy = torchmetrics.classification.MulticlassAccuracy(num_classes=2, average="micro")
+    accuracy = torchmetrics.classification.MulticlassAccuracy(num_classes=2, average="micro", sync_on_compute=False)
     rows = 0
     model.eval()
     for points, labels in dev:
