@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from icefield_train import launchers, script, script_files
+from icefield_train.cause import first_cause
 from icefield_train.events import read_events
 from icefield_train.plan import Script, load_plan
 from icefield_train.processes import state
@@ -188,6 +189,18 @@ def test_a_node_is_silent_when_all_its_ranks_are_and_names_the_first(make_plan, 
         "a rank 1 (run): no rank has printed or computed anything for 1 s (setting deadline_silence)"
     )
     assert watch.last_words() == ["rank 0: it printed nothing", "rank 1: waiting for the others"]
+
+
+def test_a_node_that_has_finished_is_silent_and_not_the_first_to_look_at(make_plan, tmp_path):
+    plan = make_plan(("a", "b"), deadlines={"start": 60, "silence": 1})
+    watches = [Watch(plan, node) for node in plan.nodes]
+    status(tmp_path, 1, "done")
+    watches[1].complete()
+    time.sleep(0.1)
+    status(tmp_path, 0, "run")
+    watches[0].complete()
+    time.sleep(1.1)
+    assert first_cause(watch.silence() for watch in watches).host == "a"
 
 
 def test_the_rank_whose_program_is_suspended_is_the_one_to_blame(make_plan, tmp_path):

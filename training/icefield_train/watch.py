@@ -189,17 +189,20 @@ class Watch:
         computes, the run is stuck. Which rank is to blame cannot be told unless one is suspended.
         """
         limit = self._plan.deadlines.get("silence")
-        running = {rank: progress for rank, progress in self._progress.items() if progress.phase == "run"}
-        if limit is None or not running:
+        ranks = {rank: progress for rank, progress in self._progress.items() if progress.phase in ("run", "done")}
+        if limit is None or len(ranks) < len(self._progress):
             return None
-        idle = {rank: time.monotonic() - progress.changed for rank, progress in running.items()}
+        # One that has finished is silent, but it is not what the others wait for.
+        running = {rank: progress for rank, progress in ranks.items() if progress.phase == "run"}
+        idle = {rank: time.monotonic() - progress.changed for rank, progress in (running or ranks).items()}
         if min(idle.values()) <= limit:
             return None
         suspended = [rank for rank, progress in running.items() if progress.suspended]
         first = suspended[0] if suspended else max(idle, key=lambda rank: idle[rank])
         why = "its process is suspended (SIGSTOP)" if suspended else "no rank has printed or computed anything"
         message = f"{why} for {limit} s (setting deadline_silence)"
-        return replace(self._cause(first, message, peer=not suspended), time=time.time() - idle[first])
+        when = time.time() - (idle[first] if running else 0)
+        return replace(self._cause(first, message, peer=not suspended), time=when)
 
     def last_words(self) -> list[str]:
         """Return what each rank of a user's script on this node printed last."""
