@@ -107,8 +107,10 @@ def test_what_was_staged_for_scripts_cannot_be_changed_by_them(cluster):
     for node in cluster.nodes:
         said = cluster.on(
             node,
-            "cd /opt/icefield/stage && for file in scripts/*/main.py data/*/points.csv layers/*/torchmetrics/__init__.py; do "
-            "(echo x >> $file) 2>/dev/null && echo $file; rm -f $file 2>/dev/null && echo $file; done; ls data/*/README.md",
+            "cd /opt/icefield/stage && "
+            "for file in scripts/*/main.py data/*/points.csv layers/*/torchmetrics/__init__.py; do "
+            "(echo x >> $file) 2>/dev/null && echo $file; rm -f $file 2>/dev/null && echo $file; done; "
+            "ls data/*/README.md",
             user="icefield",
         )
         assert [line.rpartition("/")[2] for line in said.splitlines()] == ["README.md"]
