@@ -121,9 +121,9 @@ def _make(value: str, wanted: Sequence[Requirement], stack: Stack, folder: Path)
         packages = _resolve(value, wanted, stack, aside) if wanted else []
         if packages:
             where = [*_target(stack), "--no-deps"]
-            _pip(value, "download", *where, *_sources(stack), "--dest", str(aside / "wheels"), *packages)
+            _pip(value, stack, "download", *where, *_sources(stack), "--dest", str(aside / "wheels"), *packages)
             offline = ["--no-index", "--find-links", str(aside / "wheels"), "--no-compile", "--no-warn-script-location"]
-            _pip(value, "install", *where, *offline, "--target", str(aside / _SITE), *packages)
+            _pip(value, stack, "install", *where, *offline, "--target", str(aside / _SITE), *packages)
             # Commands that name this machine's Python: of no use on a node, and other bytes on each controller.
             shutil.rmtree(aside / _SITE / "bin", ignore_errors=True)
             for name in _hiding(aside / _SITE, stack):
@@ -155,6 +155,7 @@ def _resolve(value: str, wanted: Sequence[Requirement], stack: Stack, aside: Pat
     lines.write_text("".join(f"{name}{line.specifier}\n" for name, line in zip(bare, wanted, strict=True)))
     _pip(
         value,
+        stack,
         *("install", "--dry-run", "--ignore-installed", "--report", str(report), "--target", str(aside / _SITE)),
         *_target(stack),
         *_sources(stack),
@@ -183,7 +184,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _pip(value: str, *arguments: str) -> None:
+def _pip(value: str, stack: Stack, *arguments: str) -> None:
     """Run pip of the controller.
 
     Raises:
@@ -192,17 +193,18 @@ def _pip(value: str, *arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ValueError(_refused(value, done.stdout + "\n" + done.stderr))
+        raise ValueError(_refused(value, done.stdout + "\n" + done.stderr, stack.pins))
 
 
-def _refused(value: str, said: str) -> str:
+def _refused(value: str, said: str, pins: Mapping[str, str]) -> str:
     """Return the one line for what pip printed when it failed."""
     lines = [line.strip() for line in said.splitlines()]
     caused = [line for line in lines if re.search(r" depends on |The user requested ", line)]
-    pinned = [match for line in caused if (match := re.search(r"\(constraint\) ([\w.-]+?)[<=>!~].*==([^,\s]+)$", line))]
+    limits = [match[1] for line in caused if (match := re.search(r"\(constraint\) ([A-Za-z0-9._-]+)", line))]
+    pinned = [f"{name} {pins[canonicalize_name(name)]}" for name in limits if canonicalize_name(name) in pins]
     asking = [line for line in caused if "(constraint)" not in line]
     if pinned and asking:
-        return _conflict(value, f"{asking[0]}, the stack has {pinned[0][1]} {pinned[0][2]}")
+        return _conflict(value, f"{asking[0]}, the stack has {pinned[0]}")
     if asking:
         return refusal(NAME, value, f"{ACCEPTED} that go together ({', '.join(asking[:3])})")
     missing = next((line for line in lines if "Could not find a version that satisfies" in line), "")
