@@ -170,5 +170,6 @@ def test_files_that_settings_name_have_to_be_there(tmp_path):
     ]
     assert faults(data_dir="x" * 300)[0].endswith("give a folder on this machine (file name too long)")
     assert "which task=mrpc needs" in faults(task="mrpc", data_dir="")[0]
+    assert faults(task="mrpc", data_dir="", script="t.py") == []
     assert "(not a certificate)" in faults(extra_ca_files=[str(tmp_path / "no.crt")])[0]
     assert "(no such file or directory)" in faults(extra_ca_files=["/gone.crt"])[0]

@@ -56,6 +56,13 @@ def test_what_stands_before_each_line_is_no_part_of_it(prefix: str) -> None:
     assert error.traceback == block
 
 
+def test_a_bar_before_the_first_line_does_not_hide_the_error() -> None:
+    for prefix in ("", "[rank0]: "):
+        block = HEAD + FRAME.format("t.py", 3) + "ValueError: x"
+        text = "".join(f"{prefix}{line}\n" for line in block.splitlines())
+        assert error_of(f"\r 10%|# \r 20%|## | 2/9{text}", WORK).message == "ValueError: x (t.py line 3)"
+
+
 def test_where_there_is_no_traceback_the_last_words_count() -> None:
     error = error_of("usage: t.py [-h]\nt.py: error: unrecognized arguments: --x\n\n", WORK)
     assert error.message == "t.py: error: unrecognized arguments: --x"

@@ -48,10 +48,12 @@ def read_error(log: Path, folder: Path, code: int) -> ProgramError:
 def error_of(text: str, folder: Path) -> ProgramError:
     """Return the last error in what a program printed."""
     lines = [_PREFIX.sub("", line, count=1) for line in text.splitlines()]
-    heads = [number for number, line in enumerate(lines) if line.strip() == _HEAD]
+    # A bar that was not ended by a new line stands before the first one.
+    heads = [number for number, line in enumerate(lines) if line.rstrip().endswith(_HEAD)]
     for head in reversed(heads):
-        indent = len(lines[head]) - len(lines[head].lstrip())
-        block = [line[indent:] for line in lines[head:]]
+        alone = lines[head].strip() == _HEAD
+        indent = len(lines[head]) - len(lines[head].lstrip()) if alone else 0
+        block = [_HEAD, *(line[indent:] for line in lines[head + 1 :])]
         end = next((n for n, line in enumerate(block[1:], 1) if line and not line[0].isspace()), None)
         if end is None or not _ERROR.match(block[end]):
             continue

@@ -43,8 +43,9 @@ def output_section(run_dir: Path) -> str:
 
 def log_section(run_dir: Path, rank: int) -> str:
     """Return the last lines that the script printed as this rank."""
-    lines = [plain(line.rpartition("\r")[2]) for line in tail(run_dir / "logs" / f"rank-{rank}.log").splitlines()]
-    return _pre(lines[-_MOST_LINES:])
+    text = tail(run_dir / "logs" / f"rank-{rank}.log").rstrip("\n")
+    lines = [plain(line.rstrip("\r").rpartition("\r")[2]) for line in text.split("\n")]
+    return _pre(lines[-_MOST_LINES:]) if text else ""
 
 
 def _pre(lines: Sequence[str]) -> str:
