@@ -63,11 +63,9 @@ class Cluster:
         script = f"grep -lsz '^ICEFIELD_RUN_ID={run_id}$' /proc/[0-9]*/environ | grep -v self | cut -d/ -f3"
         return [int(pid) for pid in self.on(node, script, user="icefield").split()]
 
-    def status(self, node, run_id, rank):
-        return json.loads(self.on(node, f"cat {RUNS}/{run_id}/status/rank-{rank}.json"))
-
     def training_pid(self, node, run_id, rank):
-        return self.status(node, run_id, rank)["pid"]
+        status = json.loads(self.on(node, f"cat {RUNS}/{run_id}/status/rank-{rank}.json"))
+        return status["pid"]
 
 
 @pytest.fixture(scope="session")
