@@ -47,11 +47,11 @@ def test_the_rank_that_fails_is_named_with_the_last_lines_of_its_traceback(clust
 
 
 def test_a_script_that_waits_for_itself_is_found_by_its_silence(cluster):
-    run_id, train = begin(cluster, "hang", deadline_silence=5)
+    run_id, train = begin(cluster, "hang", deadline_silence=3)
     output, _ = train.communicate(timeout=120)
     assert train.returncode != 0
     assert last_line(output).endswith(
-        "no rank has printed or computed anything for 5 s (setting deadline_silence); "
+        "no rank has printed or computed anything for 3 s (setting deadline_silence); "
         "last words: rank 0: step 2; rank 1: waiting for a lock"
     ), output[-3000:]
     assert ended_everywhere(cluster, run_id, cluster.nodes) == {}
@@ -68,9 +68,6 @@ def test_a_script_goes_on_without_its_watcher_is_attached_to_and_stopped_with_wh
     cluster.on(cluster.nodes[0], f"echo saved > {RUNS}/{run_id}/output/model.txt", user="icefield")
 
     attached = cluster.start("train.yml", attach=run_id)
-    code, output = cluster.play("status.yml")
-    assert code == 0
-    assert f"run {run_id}: running a script" in output
     code, output = cluster.play("status.yml", stop=run_id)
     assert code == 0, output
     output, _ = attached.communicate(timeout=60)
