@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from icefield_train.report import main as write_report
 from plugins.module_utils import script_result
 from plugins.module_utils.controller_action import ControllerAction
-from plugins.module_utils.run_result import outcome, result_table
+from plugins.module_utils.run_result import cost, outcome, result_table
 
 
 class ActionModule(ControllerAction):
@@ -18,6 +18,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar[dict[str, Any]] = {
         "run_dir": {"type": "path", "required": True},
         "results": {"type": "list", "elements": "dict", "required": True},
+        "usd_hours": {"type": "list", "elements": "raw", "default": []},
         "would": {"type": "str", "default": ""},
     }
 
@@ -26,8 +27,8 @@ class ActionModule(ControllerAction):
         if self._task.check_mode:
             return {"icefield_summary": [args["would"]]}
         run_dir = Path(args["run_dir"])
-        ended = outcome(args["results"])
         run_dir.mkdir(parents=True, exist_ok=True)
+        ended = {**outcome(args["results"]), **cost(run_dir, args["usd_hours"])}
         (run_dir / "result.json").write_text(json.dumps(ended, indent=1) + "\n")
         write_report([str(run_dir)])
         where = f"report: {run_dir / 'report.html'}"

@@ -41,6 +41,8 @@ class ActionModule(ControllerAction):
         arguments, words = script_args.given(context.CLIARGS.get("extra_vars", ()), known)
         extra = {name: value for name, value in load_extra_vars(self._loader).items() if name not in words}
         faults = settings_check.unknown_names(extra, known)
+        if fault := task_vars.get("icefield_inventory_fault"):
+            faults.append(str(fault))
         values: dict[str, Any] = {}
         if not faults:
             values, faults = self._convert(known, task_vars)
@@ -87,6 +89,8 @@ class ActionModule(ControllerAction):
         backend = str(self._templar.template(variables["icefield_backend"]))
         if backend == "local" and args["playbook"] in ("train", "status"):
             self._stopped = stopped_nodes(values["cluster_name"])
+        if backend == "aws":
+            self._stopped = variables.get("icefield_stopped", [])
         cluster = settings_machine.Cluster(
             backend=backend,
             nodes=len(args["nodes"]),

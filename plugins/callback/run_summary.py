@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 
-from plugins.module_utils import commands
+from plugins.module_utils import aws_errors, commands
 
 DOCUMENTATION = r"""
 name: run_summary
@@ -100,7 +100,11 @@ def _faults(data: dict[str, Any]) -> list[str]:
     if "results" in data:
         failed = [item for item in data["results"] if isinstance(item, dict) and item.get("failed")]
         return _faults(failed[0]) if failed else []
-    lines = [line.strip() for line in str(data.get("msg", "")).splitlines() if line.strip()]
+    text = str(data.get("msg", ""))
+    # The modules of amazon.aws hand on what AWS said, which is long and names no way out.
+    if refused := aws_errors.refused(text):
+        return [refused]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     # Modules that run a program often say only that it failed; what it said itself is the reason.
     said = [line.strip() for line in str(data.get("stderr", "")).splitlines() if line.strip()]
     if len(lines) == 1 and said and said[-1] not in lines[0]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from icefield_train.events import read_events
 from plugins.module_utils.commands import playbook
 from plugins.module_utils.run_folder import read_json
 from plugins.module_utils.run_progress import counted, duration
@@ -26,8 +27,8 @@ def outcome(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def result_table(run_dir: Path) -> list[str]:
-    """Return the lines of the table of a finished run, made of its ``metrics.json`` and ``config.json``."""
-    metrics, config = read_json(run_dir / "metrics.json"), read_json(run_dir / "config.json")
+    """Return the lines of the table of a finished run, made of ``metrics.json``, ``config.json``, ``result.json``."""
+    metrics, config, result = (read_json(run_dir / f"{name}.json") for name in ("metrics", "config", "result"))
     majority = metrics.get("majority", {})
     scores = [
         (name, f"{metrics[name]:.4f}", f"(majority class {majority[name]:.4f})") for name in majority if name in metrics
@@ -55,8 +56,25 @@ def result_table(run_dir: Path) -> list[str]:
         ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
         *scores,
     ]
+    if "usd" in result:
+        rows.append(("cost", f"${result['usd']:.4f}", f"${result['usd_hour']:.4f} per hour on demand"))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
+
+
+def cost(run_dir: Path, usd_hours: Sequence[float | str | None]) -> dict[str, float]:
+    """Return ``usd`` and ``usd_hour`` of a run on nodes that are paid by the hour; {} where a price is unknown.
+
+    Args:
+        run_dir: folder of the run; its time is that of ``metrics.json``, or what the events of a failed run span.
+        usd_hours: dollars per hour of each node; nothing where it is unknown.
+    """
+    prices = [float(price) for price in usd_hours if price]
+    if not prices or len(prices) < len(usd_hours):
+        return {}
+    times = [event["time"] for event in read_events(run_dir / "events.jsonl")]
+    seconds = read_json(run_dir / "metrics.json").get("wall_seconds") or (max(times) - min(times) if times else 0)
+    return {"usd": round(sum(prices) * seconds / 3600, 4), "usd_hour": round(sum(prices), 4)}
 
 
 def status_table(

@@ -38,6 +38,9 @@ def table(run_dir: Path) -> list[str]:
         ("time", duration(ended.get("wall_seconds", 0))),
         ("output", f"{counted(len(files), 'file')}, {size:,} bytes in {run_dir / 'output'}" if files else "none"),
     ]
+    result = read_json(run_dir / "result.json")
+    if "usd" in result:
+        rows.append(("cost", f"${result['usd']:.4f}, ${result['usd_hour']:.4f} per hour on demand"))
     return [f"{name.ljust(6)}  {value}" for name, value in rows]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -171,6 +172,24 @@ RULES: dict[str, Rule] = {
         r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image such as docker.io/library/debian:12, or nothing", empty=True
     ),
     "local_debian_mirror": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
+    "aws_region": _matches(r"[a-z]{2,}(-[a-z0-9]+)+", "a region such as us-east-1, or nothing", empty=True),
+    "aws_profile": _matches(r"[^\s]+", "the name of a profile, or nothing", empty=True),
+    "aws_endpoint_url": _matches(r"https?://\S+", "an address that begins with http:// or https://", empty=True),
+    "aws_checkip_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
+    "aws_ami": _matches(r"ami-[0-9a-f]+", "an image such as ami-0123456789abcdef0, or nothing", empty=True),
+    "aws_ami_user": _matches(r"[a-z_][a-z0-9_-]*", "the name of a user, or nothing", empty=True),
+    "aws_subnet_id": _matches(r"subnet-[0-9a-f]+", "a subnet such as subnet-0123456789abcdef0, or nothing", empty=True),
+    "aws_vpc_cidr": Rule(
+        words="an IPv4 network from /24 to /16, such as 10.64.0.0/20",
+        test=lambda value: 16 <= ipaddress.IPv4Network(value).prefixlen <= 24,
+    ),
+    "aws_ssh_cidr": _parses(
+        ipaddress.IPv4Network, "an IPv4 network such as 192.0.2.7/32, or nothing for this controller's"
+    ),
+    "aws_disk_gb": whole(20, 16384),
+    "max_hours": number("from 0.1 to 720", lambda value: 0.1 <= value <= 720),
+    "extend_hours": number("from 0 to 720", lambda value: 0 <= value <= 720),
+    "max_cost_usd": number("of at least 0", lambda value: value >= 0),
     "timezone": Rule(words="the name of a time zone, such as Etc/UTC or Europe/Berlin", test=_time_zone),
     "extra_ca_files": Rule(
         words="a list of absolute paths of certificates (PEM)",

@@ -45,6 +45,17 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "1 rank\n" in table
 
 
+def test_what_a_run_cost(tmp_path):
+    (tmp_path / "events.jsonl").write_text('{"event": "start", "time": 100.0}\n{"event": "step", "time": 136.0}\n')
+    assert run_result.cost(tmp_path, [2.0, 3.0]) == {"usd": 0.05, "usd_hour": 5.0}, "a failed run: what its events span"
+    (tmp_path / "metrics.json").write_text(json.dumps({"wall_seconds": 1800.0}))
+    assert run_result.cost(tmp_path, [2.0, 3.0]) == {"usd": 2.5, "usd_hour": 5.0}
+    assert run_result.cost(tmp_path, [2.0, ""]) == {}, "one price is unknown"
+    assert run_result.cost(tmp_path, []) == {}
+    (tmp_path / "result.json").write_text(json.dumps({"state": "done", "usd": 2.5, "usd_hour": 5.0}))
+    assert run_result.result_table(tmp_path)[-1].split(maxsplit=2) == ["cost", "$2.5000", "$5.0000 per hour on demand"]
+
+
 def test_the_state_of_nodes_and_runs():
     nodes = [{"name": "c-1", "address": "10.0.0.1"}, {"name": "c-2", "address": "10.0.0.2"}]
     runs = [

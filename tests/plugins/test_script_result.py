@@ -32,6 +32,8 @@ def test_the_table_shows_what_was_run_and_what_it_left(tmp_path):
         f"output  1 file, 2,000 bytes in {tmp_path / 'output'}",
     ]
     assert script_result.is_script(tmp_path)
+    (tmp_path / "result.json").write_text(json.dumps({"state": "done", "usd": 0.0125, "usd_hour": 0.6}))
+    assert script_result.table(tmp_path)[-1] == "cost    $0.0125, $0.6000 per hour on demand"
 
 
 def test_the_end_of_the_traceback_is_shown(tmp_path):

@@ -36,21 +36,22 @@ _PERCENT = frozenset({"accuracy", "f1"})
 
 def build(run_dir: Path) -> str:
     """Return the page of a run's folder; what the folder lacks, as that of a failed run does, is left out."""
-    config, metrics, environment = (_read(run_dir / f"{name}.json") for name in ("config", "metrics", "environment"))
+    names = ("config", "metrics", "environment", "result")
+    config, metrics, environment, result = (_read(run_dir / f"{name}.json") for name in names)
     events = read_events(run_dir / "events.jsonl")
     failure = failure_line(run_dir)
     name = config.get("run_id") or run_dir.name
     is_script = "script" in config
     model = config.get("model_name") or config.get("model") or "?"
     what = config["script"] if is_script else f"{model} fine-tuned on {config.get('task', '?')}"
-    done = metrics or _read(run_dir / "result.json").get("state") == "done"
+    done = metrics or result.get("state") == "done"
     state = "failed" if failure else "finished" if done else "unfinished"
     parts = [
         f"<h1>{_text(name)}</h1>",
         f'<p class="lead">{_text(what)}, {state}</p>',
         f'<p class="failure">{_text(failure)}</p>' if failure else "",
         _section("Result", _result(metrics)),
-        _section("Run", _table(_setup(config, metrics, events))),
+        _section("Run", _table([*_setup(config, metrics, events), ("cost", _cost(result))])),
         _section("Training loss", _chart(events, "loss", "loss of the batch")),
         _section("Speed", _chart(events, "samples_per_second", "samples/s", from_zero=True)),
         _section("Nodes", _hosts(environment.get("hosts", []))),
@@ -113,6 +114,10 @@ def _setup(
             f"training {metrics['train_seconds']:.1f} s, evaluation {metrics['evaluate_seconds']:.1f} s, "
             f"in all {metrics['wall_seconds']:.1f} s",
         )
+
+
+def _cost(result: Mapping[str, Any]) -> str:
+    return f"${result['usd']:.4f}, at ${result['usd_hour']:.4f} per hour on demand" if "usd" in result else ""
 
 
 def _software(environment: Mapping[str, Any], config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
