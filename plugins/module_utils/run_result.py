@@ -133,6 +133,8 @@ def _node_state(answer: Mapping[str, Any]) -> str:
 
 def _run_line(run: Mapping[str, Any]) -> str:
     state = run["state"]
+    if state == "running" and run["phase"] == "run":
+        return f"run {run['run_id']}: running a script"
     if state == "running":
         return f"run {run['run_id']}: {run['phase'] or 'start'} {run['step'] or 0}/{run['steps'] or '?'}"
     return f"run {run['run_id']}: {state}{': ' + run['line'] if run['line'] else ''}"

@@ -81,6 +81,8 @@ def test_the_state_of_nodes_and_runs():
         "run now: step 3/9",
         "run old: failed: c-2 rank 1: why",
     ]
+    runs[1] |= {"phase": "run", "step": 0, "steps": 0}
+    assert run_result.status_table(nodes, [answer, {}])[2] == "run now: running a script"
     assert "provision.yml" in run_result.status_table([], [])[0]
 
 

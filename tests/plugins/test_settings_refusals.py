@@ -41,6 +41,11 @@ def play(*arguments, cwd=ROOT):
             ["train.yml"],
             "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
         ),
+        # What a shell leaves of -e script_args='--lr 3e-5 --out={output_dir}'.
+        (
+            ["train.yml", "-e", "script=gone.py", "-e", "script_args=--lr 3e-5 --out={output_dir}"],
+            "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
+        ),
         (
             ["train.yml", "-e", "attach=nope"],
             "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",

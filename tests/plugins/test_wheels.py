@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from plugins.module_utils.wheels import platform_args
 from plugins.modules import python_env, wheelhouse
 
 DIGEST = "0" * 64
@@ -76,9 +77,9 @@ def test_a_wheelhouse_without_an_installer_is_refused(wheels):
 
 
 def test_wheels_are_asked_for_by_the_nodes_python_and_older_platforms_too():
-    args = wheelhouse.platform_args("3.12", "aarch64")
+    args = platform_args("3.12", "aarch64")
     assert args[args.index("--python-version") + 1] == "3.12"
-    assert {"--only-binary=:all:", "--no-deps"} <= set(args)
+    assert "--only-binary=:all:" in args
     platforms = [value for option, value in itertools.pairwise(args) if option == "--platform"]
     assert {"manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"} <= set(platforms)
     assert not [platform for platform in platforms if "x86_64" in platform]
