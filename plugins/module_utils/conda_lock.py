@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 HEAD = "@EXPLICIT"
-_LINE = re.compile(r"^(?P<url>(?:https?|file)://\S+/(?P<subdir>[a-z0-9-]+)/(?P<file>[^/#\s]+))#(?:sha256:)?(?P<hash>[0-9a-f]{64})$")
+_LINE = re.compile(
+    r"^(?P<url>(?:https?|file)://\S+/(?P<subdir>[a-z0-9-]+)/(?P<file>[^/#\s]+))#(?:sha256:)?(?P<hash>[0-9a-f]{64})$"
+)
 _FILE = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.(?:conda|tar\.bz2)$")
 
 
@@ -42,7 +44,9 @@ def parse(text: str) -> list[Package]:
         match = _LINE.match(line)
         parts = match and _FILE.match(match["file"])
         if not match or not parts:
-            raise ValueError(f"line {number}: '{line}' is not the address of a conda package with #sha256:HASH behind it")
+            raise ValueError(
+                f"line {number}: '{line}' is not the address of a conda package with #sha256:HASH behind it"
+            )
         name = parts["name"]
         if name in found:
             raise ValueError(f"line {number}: {name} stands twice")

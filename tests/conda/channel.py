@@ -42,9 +42,9 @@ def repack_python(root: Path) -> None:
     for name in ("python", "python3"):
         (root / "bin" / name).symlink_to(f"python{MINOR}")
     shutil.copytree(
-        sysconfig.get_path("stdlib"), library, ignore=lambda _, names: LEFT_OUT.intersection(names) | {
-            name for name in names if name.startswith("config-")
-        }
+        sysconfig.get_path("stdlib"),
+        library,
+        ignore=lambda _, names: LEFT_OUT.intersection(names) | {name for name in names if name.startswith("config-")},
     )
     (library / "site-packages").mkdir()
     (library / "site-packages" / "README.txt").write_text("Packages go here.\n")

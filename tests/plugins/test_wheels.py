@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from plugins.module_utils import wheels as pushed
 from plugins.modules import python_env, wheelhouse
 
 DIGEST = "0" * 64
@@ -29,7 +30,7 @@ def test_the_manifest_lists_wheels_and_nothing_else(wheels):
 
 
 def test_the_wheels_of_the_manifest_are_accepted(wheels):
-    python_env.verify(wheels)
+    pushed.verify(wheels)
     assert wheelhouse.is_complete(wheels, DIGEST)
 
 
@@ -37,13 +38,13 @@ def test_a_tampered_wheel_of_the_same_size_is_refused_by_name(wheels):
     wheel = wheels / "b-2-py3-none-any.whl"
     wheel.write_bytes(wheel.read_bytes()[:-1] + b"L")
     with pytest.raises(ValueError, match=r"b-2-py3-none-any\.whl differs from its SHA-256"):
-        python_env.verify(wheels)
+        pushed.verify(wheels)
 
 
 def test_a_wheel_that_is_gone_is_refused_and_downloaded_again(wheels):
     (wheels / "a-1-py3-none-any.whl").unlink()
     with pytest.raises(ValueError, match=r"a-1-py3-none-any\.whl of the manifest is not in"):
-        python_env.verify(wheels)
+        pushed.verify(wheels)
     assert not wheelhouse.is_complete(wheels, DIGEST)
 
 
