@@ -11,7 +11,7 @@ from plugins.module_utils import conda_lock
 
 
 def conda_facts(text: str) -> dict[str, str]:
-    """Return a lock's text as ``lock``, and as ``python`` the Python that it brings; both "" of a lock not solved yet."""
+    """Return a lock's text as ``lock``, and as ``python`` the Python that it brings; "" where none is solved yet."""
     if not text:
         return {"lock": "", "python": ""}
     try:

@@ -1,4 +1,4 @@
-"""Explicit lists of conda packages: one address with its SHA-256 a line, as ``conda list --explicit --sha256`` writes."""
+"""Explicit lists of conda packages, each an address with its SHA-256, as ``conda list --explicit --sha256`` writes."""
 
 from __future__ import annotations
 

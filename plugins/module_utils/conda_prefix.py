@@ -1,4 +1,4 @@
-"""A conda environment in a folder: what tells it, how it is emptied, how it is activated without a shell's start-up file."""
+"""A conda environment in a folder: how it is told, emptied, and activated without a shell's start-up file."""
 
 from __future__ import annotations
 

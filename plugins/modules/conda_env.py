@@ -98,7 +98,7 @@ def install_by_rattler(prefix: Path, files: list[Path], wheelhouse: Path) -> Non
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(temporary)
         sys.path.insert(0, temporary)
-        import rattler
+        import rattler  # type: ignore[import-not-found]
 
         async def install() -> None:
             records = [await rattler.RepoDataRecord.from_package_archive(file) for file in files]

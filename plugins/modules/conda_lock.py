@@ -7,7 +7,7 @@ DOCUMENTATION = r"""
 module: conda_lock
 short_description: Solve a conda environment once, and keep the result as an explicit list with SHA-256
 description:
-  - Runs on the controller, in a Python that has py-rattler. What is solved for is the nodes' platform, not the controller's.
+  - Runs on the controller, in a Python that has py-rattler. It is solved for the nodes' platform, not the controller's.
   - An existing lock is left as it is; delete it to have it solved again.
 options:
   path:
@@ -66,8 +66,8 @@ async def solve(params: dict[str, Any]) -> list[tuple[str, str]]:
         ValueError: a channel's list tells no SHA-256 of a package.
         RattlerError: a channel cannot be read, or there is no solution.
     """
-    import rattler
-    from rattler.package import BuildString
+    import rattler  # type: ignore[import-not-found]
+    from rattler.package import BuildString  # type: ignore[import-not-found]
 
     virtual = [
         rattler.GenericVirtualPackage(rattler.PackageName(name), rattler.Version(version), BuildString(build))

@@ -78,6 +78,12 @@ def paths_json(root: Path, files: list[Path]) -> dict[str, Any]:
     return {"paths": entries, "paths_version": 1}
 
 
+def undated(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Make the same package of the same files."""
+    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+    return member
+
+
 def write_package(root: Path, folder: Path, index: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Pack a tree as a conda package; return its file name and its entry in the channel's list."""
     files = sorted(path for path in root.rglob("*") if path.is_symlink() or path.is_file())
@@ -94,7 +100,7 @@ def write_package(root: Path, folder: Path, index: dict[str, Any]) -> tuple[str,
             header.size = len(data)
             archive.addfile(header, io.BytesIO(data))
         for path in files:
-            archive.add(path, str(path.relative_to(root)))
+            archive.add(path, str(path.relative_to(root)), filter=undated)
     data = (folder / name).read_bytes()
     return name, index | {"sha256": sha256(data), "md5": hashlib.md5(data).hexdigest(), "size": len(data)}
 
@@ -112,6 +118,8 @@ def probe(root: Path, version: str) -> None:
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: channel-probe\nVersion: {version}\n")
     (info / "INSTALLER").write_text("conda\n")
+    (info / "WHEEL").write_text("Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    (info / "RECORD").write_text("channel_probe.py,,\n")
     (root / "site-packages" / "channel_probe.py").write_text(f'VERSION = "{version}"\n')
     scripts = root / "etc" / "conda" / "activate.d"
     scripts.mkdir(parents=True)
