@@ -121,7 +121,8 @@ def main() -> None:
         text = conda_lock.render(found, notes)
         conda_lock.python_of(conda_lock.parse(text))
     except Exception as error:  # py-rattler's own errors share no base but this
-        module.fail_json(msg=f"cannot solve {where}: {' '.join(str(error).split())}")
+        hint = "give conda_channels that are reachable and have them (a mirror, or file://), or a conda_lock"
+        module.fail_json(msg=f"cannot solve {where}: {' '.join(str(error).split())}; {hint}")
     write(path, text)
     module.exit_json(changed=True, packages=len(found))
 
