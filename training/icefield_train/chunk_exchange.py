@@ -12,6 +12,7 @@ import itertools
 import queue
 import threading
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -43,10 +44,14 @@ class ChunkExchange:
     The first phase is begun by the caller and does not block. One thread completes exchanges in the order in which they
     were begun, which has to be the same on all ranks: it waits for others in the second phase. Messages carry a number,
     so that they meet their like whatever else is under way, and collectives keep their own order.
+
+    Args:
+        wire: how numbers are sent.
+        timeout: how long to wait for another rank; that of the process group is for collectives alone.
     """
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, wire: Wire, timeout: timedelta) -> None:
+        self._wire, self._timeout = wire, timeout
         group = dist.group.WORLD
         assert group is not None, "no process group"
         self._group = group
@@ -55,7 +60,8 @@ class ChunkExchange:
         self._peers = [(self._rank + step) % self._ranks for step in range(1, self._ranks)]
         self._last: dict[int, _Exchange] = {}
         self._begun: queue.SimpleQueue[tuple[_Exchange, int]] = queue.SimpleQueue()
-        self._failure: BaseException | None = None
+        self.failure: Exception | None = None
+        """Why no exchange can be completed any more."""
         self.bytes_sent = 0
         """By this rank, so far."""
         threads, ready = torch.get_num_threads(), threading.Event()
@@ -112,12 +118,12 @@ class ChunkExchange:
             exchange, place = self._begun.get()
             try:
                 # Where one rank is gone, nothing that follows can be completed: not to be waited for again.
-                if self._failure:
-                    raise self._failure
+                if self.failure:
+                    raise self.failure
                 self._complete(exchange, place)
             except Exception as error:
-                self._failure = error
-                exchange.done.set_exception(error)  # type: ignore[no-untyped-call]
+                self.failure = error
+                exchange.done.set_exception(error)
             else:
                 exchange.done.set_result(exchange.values)
 
@@ -129,10 +135,10 @@ class ChunkExchange:
             self._send(exchange, encoded, peer, 2 * place + 1)
         self._wire.decode(encoded, exchange.values[exchange.parts[self._rank]])
         for peer in self._peers:
-            exchange.second[peer].wait()
+            exchange.second[peer].wait(self._timeout)
             self._wire.decode(exchange.sent[peer], exchange.values[exchange.parts[peer]])
         for work in exchange.sends:
-            work.wait()
+            work.wait(self._timeout)
 
     def _mean(self, exchange: _Exchange) -> torch.Tensor:
         own = exchange.values[exchange.parts[self._rank]]
@@ -142,7 +148,7 @@ class ChunkExchange:
             if rank == self._rank:
                 total.add_(own)
             else:
-                exchange.first[rank].wait()
+                exchange.first[rank].wait(self._timeout)
                 self._wire.decode(exchange.received[rank], addend)
                 total.add_(addend)
         return total.mul_(1 / self._ranks)

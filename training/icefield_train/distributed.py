@@ -98,12 +98,13 @@ def wait_for_ranks(ranks: Dist) -> None:
         dist.barrier()
 
 
-def parallel(ranks: Dist, model: torch.nn.Module, **options: Any) -> torch.nn.Module:
+def parallel(ranks: Dist, model: torch.nn.Module, *, deadline: float = 120, **options: Any) -> torch.nn.Module:
     """Return the model with gradients averaged over the ranks in each backward pass; all get rank 0's weights.
 
     Args:
         ranks: this process among the ranks.
         model: the model.
+        deadline: seconds to wait for others in an exchange; see ``set_deadline``.
         options: how gradients are exchanged; see ``parallel.ParallelModel``.
     """
     if ranks.world_size == 1:
@@ -111,7 +112,7 @@ def parallel(ranks: Dist, model: torch.nn.Module, **options: Any) -> torch.nn.Mo
     with warnings.catch_warnings():
         # Torch 2.13 gives broadcast_buffers a new name, which older ones of our stacks do not know.
         warnings.simplefilter("ignore", FutureWarning)
-        return ParallelModel(model, **options)
+        return ParallelModel(model, timeout=timedelta(seconds=deadline + _GRACE_SECONDS), **options)
 
 
 def begin_step(model: torch.nn.Module, tokens: Callable[[], torch.Tensor]) -> None:
@@ -126,8 +127,8 @@ def exchange(model: torch.nn.Module, *, last: bool) -> Iterator[None]:
     if not isinstance(model, ParallelModel):
         yield
     elif last:
-        yield
-        model.finish_step()
+        with model.last_pass():
+            yield
     else:
         with model.no_sync():
             yield

@@ -40,14 +40,18 @@ def choose_embedding(model: Any, rows: EncodedRows, wanted: str, world_size: int
     if wanted == "dense":
         return EmbeddingChoice(parameter="", words="dense, as asked for")
     layer = model.get_input_embeddings() if hasattr(model, "get_input_embeddings") else None
-    if isinstance(layer, torch.nn.Embedding) and not layer.weight.requires_grad:
-        return EmbeddingChoice(parameter="", words="none, word embeddings are not trained")
-    reason = _obstacle(model, layer, rows)
-    if reason and wanted == "sparse":
+    reason = "the model has no table of word embeddings"
+    if isinstance(layer, torch.nn.Embedding):
+        if not layer.weight.requires_grad:
+            return EmbeddingChoice(parameter="", words="none, word embeddings are not trained")
+        reason = _obstacle(model, layer, rows)
+        if not reason:
+            return EmbeddingChoice(
+                parameter=_names(model, layer.weight)[0], words="sparse, the rows of a step's tokens"
+            )
+    if wanted == "sparse":
         raise ValueError(refusal("embedding_exchange", wanted, f"auto or dense: {reason}"))
-    if reason:
-        return EmbeddingChoice(parameter="", words=f"dense, {reason}")
-    return EmbeddingChoice(parameter=_names(model, layer.weight)[0], words="sparse, the rows of a step's tokens")
+    return EmbeddingChoice(parameter="", words=f"dense, {reason}")
 
 
 def step_tokens(rows: EncodedRows, batch: Sequence[int]) -> torch.Tensor:
@@ -59,9 +63,7 @@ def step_tokens(rows: EncodedRows, batch: Sequence[int]) -> torch.Tensor:
     return torch.cat([*found, torch.tensor([rows.padding["input_ids"]], dtype=found[0].dtype)]).unique().long()
 
 
-def _obstacle(model: Any, layer: Any, rows: EncodedRows) -> str:
-    if not isinstance(layer, torch.nn.Embedding):
-        return "the model has no table of word embeddings"
+def _obstacle(model: Any, layer: torch.nn.Embedding, rows: EncodedRows) -> str:
     if len(_names(model, layer.weight)) > 1 or _is_head(model, layer.weight):
         return "the word embeddings are also other weights of the model, so that every row has a gradient"
     if layer.sparse or layer.max_norm is not None or layer.scale_grad_by_freq:

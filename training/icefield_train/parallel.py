@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -22,6 +25,7 @@ class ParallelModel(DistributedDataParallel):
         module: the model; all ranks get rank 0's weights.
         wire_format: "fp32", or "bf16" or "fp16" to send gradients in half the bytes; sums are in float32 either way.
         bucket_mb: MiB of gradients that are exchanged together, while the backward pass goes on.
+        timeout: how long to wait for another rank.
         embedding: name of the weights of which only the rows of a step's tokens are exchanged; "" = none. The other
             rows have no gradient on any rank, so the result is the same.
 
@@ -30,14 +34,20 @@ class ParallelModel(DistributedDataParallel):
     """
 
     def __init__(
-        self, module: torch.nn.Module, *, wire_format: str = "fp32", bucket_mb: int = 25, embedding: str = ""
+        self,
+        module: torch.nn.Module,
+        *,
+        timeout: timedelta,
+        wire_format: str = "fp32",
+        bucket_mb: int = 25,
+        embedding: str = "",
     ) -> None:
         wire = None if wire_format == "fp32" else wire_of(wire_format)
         if embedding:
             # Its gradient stays out of the buckets, which saves a copy of it as well.
             self._set_params_and_buffers_to_ignore_for_model(module, [embedding])
         super().__init__(module, broadcast_buffers=False, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
-        self._chunks = ChunkExchange(wire) if wire else None
+        self._chunks = ChunkExchange(wire, timeout) if wire else None
         self._weight = module.get_parameter(embedding) if embedding else None
         self._tokens = torch.empty(0, dtype=torch.int64)
         self._ring_bytes = 0.0
@@ -67,12 +77,23 @@ class ParallelModel(DistributedDataParallel):
             self._known[tokens] = True
             self._tokens = tokens
 
-    def finish_step(self) -> None:
-        """Exchange what the last backward pass of a step has left: the rows of the word embeddings.
+    @contextlib.contextmanager
+    def last_pass(self) -> Iterator[None]:
+        """Be the context of the last backward pass of a step; at its end all gradients are averages.
 
         Raises:
             RuntimeError: another rank is gone.
         """
+        try:
+            yield
+            self._finish()
+        except RuntimeError:
+            # Torch's wrapper does not pass on why an exchange failed, only that there is no result.
+            if self._chunks and self._chunks.failure:
+                raise self._chunks.failure from None
+            raise
+
+    def _finish(self) -> None:
         if not self._chunks:
             self._count_ring(self._dense_bytes)
         if self._weight is None:

@@ -78,6 +78,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     model = distributed.parallel(
         ranks,
         loaded.model,
+        deadline=config.deadline_step,
         wire_format=config.wire_format,
         bucket_mb=config.bucket_mb,
         embedding=embedding.parameter,
