@@ -13,6 +13,7 @@ import argparse
 import copy
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -127,7 +128,11 @@ def run(
         env = {**os.environ, **meeting, "OMP_NUM_THREADS": str(job["threads"]), **_QUIET}
         command = [*node.command, sys.executable, "-W", "ignore", "-m", "benchmarks.hooks", "--job", str(path)]
         processes.append(subprocess.Popen(command, env=env))
-    codes = [process.wait() for process in processes]
+    try:
+        codes = [process.wait() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     if any(codes):
         sys.exit(f"ranks ended with exit codes {codes}")
     found: Found = json.loads(result.read_text())
@@ -203,6 +208,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.job:
         rank(json.loads(arguments.job.read_text()))
+    # Ended from outside it still removes its namespaces.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     arguments.folder = arguments.folder.resolve()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     job = prepare(arguments)
