@@ -13,6 +13,7 @@ import argparse
 import copy
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from typing import Any
 
 from benchmarks.namespaces import INTERFACE, Namespace, bytes_sent, namespaces
 
+# Figures of each repeat, by way.
+Found = dict[str, list[dict[str, float]]]
 # Name -> wire format and exchange of embeddings.
 WAYS = {
     "fp32, dense": ("fp32", "dense"),
@@ -56,7 +59,7 @@ def rank(job: dict[str, Any]) -> None:
     base, _ = new_model(job["model"], task, 1)
     rows = fitting_rows(base, load_rows(Path(job["tokens"]), task.kind.name))
     freeze_unused(base, rows)
-    found: dict[str, list[dict[str, float]]] = {}
+    found: Found = {}
     for _ in range(job["repeats"]):
         for way in job["ways"]:
             model = copy.deepcopy(base)
@@ -111,8 +114,10 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     }
 
 
-def run(nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path) -> dict[str, dict[str, float]]:
-    """Run all ranks; return the median of each figure, by way."""
+def run(
+    nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path
+) -> dict[str, list[dict[str, float]]]:
+    """Run all ranks; return what rank 0 found, each repeat, by way."""
     result = folder / "result.json"
     processes = []
     for number, node in enumerate(nodes):
@@ -123,28 +128,35 @@ def run(nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Pa
         env = {**os.environ, **meeting, "OMP_NUM_THREADS": str(job["threads"]), **_QUIET}
         command = [*node.command, sys.executable, "-W", "ignore", "-m", "benchmarks.hooks", "--job", str(path)]
         processes.append(subprocess.Popen(command, env=env))
-    codes = [process.wait() for process in processes]
+    try:
+        codes = [process.wait() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     if any(codes):
         sys.exit(f"ranks ended with exit codes {codes}")
-    found = json.loads(result.read_text())
-    return {
-        way: {name: statistics.median(row[name] for row in each) for name in each[0]} for way, each in found.items()
-    }
+    found: Found = json.loads(result.read_text())
+    return found
 
 
-def table(found: dict[str, dict[str, float]], alone: float, ranks: int) -> list[str]:
-    """Return the rows of a Markdown table."""
-    dense = found[STOCK]
+def table(found: Found, ranks: int) -> list[str]:
+    """Return the rows of a Markdown table; times are compared within a repeat, as the machine's load drifts."""
     lines = [
         "| exchange @ MiB of a bucket | time of a step / that without exchange | / that of dense fp32 | speed-up "
         "| bytes / those of dense fp32 | MB sent per step and rank, counted | the same, at the interface |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for way, row in found.items():
+    for way, rows in found.items():
+        if way == ALONE:
+            continue
+        alone, dense = (
+            statistics.median(row["seconds"] / other["seconds"] for row, other in zip(rows, found[name], strict=True))
+            for name in (ALONE, STOCK)
+        )
         lines.append(
-            f"| {way} | {row['seconds'] / alone:.2f} | {row['seconds'] / dense['seconds']:.2f} "
-            f"| {ranks * alone / row['seconds']:.2f} | {row['bytes'] / dense['bytes']:.3f} "
-            f"| {row['bytes'] / 1e6:.1f} | {row['wired'] / 1e6:.1f} |"
+            f"| {way} | {alone:.2f} | {dense:.2f} | {ranks / alone:.2f} "
+            f"| {rows[0]['bytes'] / found[STOCK][0]['bytes']:.3f} "
+            f"| {rows[0]['bytes'] / 1e6:.1f} | {rows[0]['wired'] / 1e6:.1f} |"
         )
     return lines
 
@@ -196,6 +208,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.job:
         rank(json.loads(arguments.job.read_text()))
+    # Ended from outside it still removes its namespaces.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     arguments.folder = arguments.folder.resolve()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     job = prepare(arguments)
@@ -205,20 +219,20 @@ def main() -> None:
         with namespaces(count) as nodes:
             # For the rate alone.
             alone = run(nodes, [ALONE], job, arguments.folder)[ALONE]
-            ring = 2 * (count - 1) / count * 4 * alone["parameters"]
+            step = statistics.median(row["seconds"] for row in alone)
+            ring = 2 * (count - 1) / count * 4 * alone[0]["parameters"]
             for share in arguments.share:
-                rate = 8 * ring / (share * alone["seconds"]) if share else 0.0
+                rate = 8 * ring / (share * step) if share else 0.0
                 for node in nodes:
                     node.limit(rate)
                 # Beside it once more: other times have other neighbours on this machine.
                 found = run(nodes, [ALONE, *ways], job, arguments.folder)
-                seconds = found.pop(ALONE)["seconds"]
                 network = f"{rate / 1e6:.0f} Mbit/s" if rate else "no limit"
                 print(
                     f"\n{count} ranks, {network} (share {share:g}), {job['precision']}, {job['batch']} rows per rank, "
-                    f"step without exchange {seconds:.3f} s\n"
+                    f"step without exchange {step:.3f} s\n"
                 )
-                print("\n".join(table(found, seconds, count)), flush=True)
+                print("\n".join(table(found, count)), flush=True)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class TrainConfig:
     """Format in which gradients are sent; one of WIRE_FORMATS."""
     embedding_exchange: str = "auto"
     """Which rows of the word embeddings' gradients are sent; one of EMBEDDING_EXCHANGES."""
-    bucket_mb: int = 25
+    bucket_mb: int = 5
     """MiB of gradients that are sent together."""
     lora: bool = False
     """Train low-rank adapters instead of the weights."""

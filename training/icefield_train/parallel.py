@@ -39,7 +39,7 @@ class ParallelModel(DistributedDataParallel):
         *,
         timeout: timedelta,
         wire_format: str = "fp32",
-        bucket_mb: int = 25,
+        bucket_mb: int = 5,
         embedding: str = "",
     ) -> None:
         wire = None if wire_format == "fp32" else wire_of(wire_format)
