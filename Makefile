@@ -4,7 +4,7 @@ CLUSTER ?= icefield
 BIN := .venv/bin
 PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
 
-.PHONY: setup demo test lint unit ccl-tests cluster-tests docs destroy
+.PHONY: setup demo test lint unit ccl-tests cluster-tests test-glue docs destroy
 
 setup:
 	@scripts/setup
@@ -26,6 +26,9 @@ ccl-tests:
 
 cluster-tests: setup
 	@scripts/cluster-tests
+
+test-glue: setup
+	@source .venv/bin/activate && pytest -m long tests
 
 docs: setup
 	@$(BIN)/python docs/generate.py

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from icefield_train.report import main as write_report
+from plugins.module_utils import script_result
 from plugins.module_utils.controller_action import ControllerAction
 from plugins.module_utils.run_result import cost, outcome, result_table
 
@@ -34,10 +35,16 @@ class ActionModule(ControllerAction):
         found = run_dir / "predictions"
         predicted = [f"predictions: {found}"] if found.is_dir() else []
         how = "was stopped" if ended["state"] == "stopped" else "failed"
+        is_script = script_result.is_script(run_dir)
         if ended["state"] == "done":
-            return {"icefield_summary": [*result_table(run_dir), *predicted, where]}
+            table = script_result.table(run_dir) if is_script else result_table(run_dir)
+            return {"icefield_summary": [*table, *predicted, where]}
         return {
             "failed": True,
             "msg": f"run '{run_dir.name}' {how}: {ended['line']}",
-            "icefield_summary": [f"logs: {run_dir / 'logs'}", where],
+            "icefield_summary": [
+                *(script_result.traceback(run_dir, ended) if is_script else []),
+                f"logs: {run_dir / 'logs'}",
+                where,
+            ],
         }

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
+from ansible import context
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import commands, podman, settings_check, settings_machine
+from plugins.module_utils import commands, conda_settings, podman, script_args, settings_check, settings_machine
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -37,12 +38,16 @@ class ActionModule(ControllerAction):
         """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
         self._stopped = []
         known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
-        faults = settings_check.unknown_names(load_extra_vars(self._loader), known)
+        arguments, words = script_args.given(context.CLIARGS.get("extra_vars", ()), known)
+        extra = {name: value for name, value in load_extra_vars(self._loader).items() if name not in words}
+        faults = settings_check.unknown_names(extra, known)
         if fault := task_vars.get("icefield_inventory_fault"):
             faults.append(str(fault))
         values: dict[str, Any] = {}
         if not faults:
             values, faults = self._convert(known, task_vars)
+        if arguments is not None:
+            values["script_args"] = arguments
         if not faults:
             faults = list(self._compare(values, args, task_vars))
         if faults:
@@ -81,6 +86,8 @@ class ActionModule(ControllerAction):
         called_from = Path(os.environ.get("PWD", "."))
         wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
+        if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
+            yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
         if backend == "local" and args["playbook"] in ("train", "status"):
             self._stopped = stopped_nodes(values["cluster_name"])

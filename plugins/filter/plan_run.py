@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from plugins.module_utils import run_job, run_plan
+from plugins.module_utils import run_job, run_plan, script_plan
 
 
 def plan_run(
@@ -27,25 +27,35 @@ def plan_run(
         tunings: what each of them measured about itself, in the same order.
         home: folder of Icefield on the nodes.
     """
-    code = next(tree for tree in job["trees"] if tree["kind"] == "code")
+    staged = _staged(job, home)
+    run_dir = f"{home}/runs/{job['run_id']}"
     try:
         plan = run_plan.make_plan(
             settings,
             [{**node, "tuning": tuning} for node, tuning in zip(nodes, tunings, strict=True)],
             run_id=job["run_id"],
             python=f"{home}/env/bin/python",
-            code=f"{home}/stage/code/{code['digest']}",
-            run_dir=f"{home}/runs/{job['run_id']}",
+            code=staged["code"],
+            run_dir=run_dir,
+            script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
         )
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
     return asdict(plan)
 
 
-def refuse_ranks(
-    nproc_per_node: int | str, nodes: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]
+def _staged(job: Mapping[str, Any], home: str) -> dict[str, str]:
+    """Return where the folders of a run lie on the nodes, by their kind."""
+    return {tree["kind"]: f"{home}/stage/{tree['kind']}/{tree['digest']}" for tree in job["trees"]}
+
+
+def refuse_nodes(
+    job: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    nodes: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return the line that refuses so many processes on each of these nodes, or "".
+    """Return the line that refuses these nodes for a run: too many processes, or not what a script's packages need.
 
     ``answers`` are what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
     """
@@ -54,7 +64,10 @@ def refuse_ranks(
         for node, answer in zip(nodes, answers, strict=True)
         if answer.get("tuning", {}).get("memory_bytes")
     ]
-    return run_plan.ranks_fault(int(nproc_per_node), measured) if measured else ""
+    if not measured:
+        return ""
+    fault = run_plan.ranks_fault(int(settings["nproc_per_node"]), measured)
+    return fault or (script_plan.platform_fault(job["script"], measured) if "script" in job else "")
 
 
 def train_config(
@@ -68,10 +81,15 @@ def train_config(
 ) -> dict[str, Any]:
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
+    used = script_plan.USED if "script" in job else run_plan.used_settings(settings)
+    command = run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands, used)
+    if "script" in job:
+        return script_plan.config_of(job, settings, home, command)
+    staged = _staged(job, home)
     return {
         **run_job.training_settings(settings),
-        "data_dir": f"{home}/stage/data/{digests['data']}",
-        "model": f"{home}/stage/models/{digests['models']}",
+        "data_dir": staged["data"],
+        "model": staged["models"],
         "model_name": job["model"]["name"],
         "data_digest": digests["data"],
         "model_digest": digests["models"],
@@ -79,7 +97,7 @@ def train_config(
         "run_dir": f"{home}/runs/{job['run_id']}",
         "tokens_dir": f"{home}/stage/tokens",
         "git_commit": job["git_commit"],
-        "command": run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands),
+        "command": command,
     }
 
 
@@ -100,5 +118,5 @@ class FilterModule:
             "plan_run": plan_run,
             "train_config": train_config,
             "head_first": head_first,
-            "refuse_ranks": refuse_ranks,
+            "refuse_nodes": refuse_nodes,
         }

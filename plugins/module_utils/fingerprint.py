@@ -20,8 +20,10 @@ def files_below(paths: Iterable[str]) -> list[Path]:
         path = Path(text)
         if not path.exists():
             raise FileNotFoundError(f"cannot fingerprint {path}: it does not exist")
-        found.update([path] if path.is_file() else (p for p in path.rglob("*") if p.is_file()))
-    return sorted(path for path in found if not _SKIPPED & set(path.parts))
+        # By its path below the folder: where the folder itself lies does not count.
+        inside = (p for p in path.rglob("*") if p.is_file() and not _SKIPPED & set(p.relative_to(path).parts))
+        found.update([path] if path.is_file() else inside)
+    return sorted(found)
 
 
 def fingerprint(paths: Iterable[str], facts: Iterable[str] = (), root: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,17 @@ from plugins.module_utils.staging import digest_of
 
 def new_run_id(task: str, model: str, now: datetime) -> str:
     """Return a name that sorts by time and tells what was run, such as ``20261202-101500-mrpc-all-MiniLM-L6-v2``."""
-    word = "".join(char if char.isalnum() or char in "._-" else "-" for char in Path(model).name)[:40].strip("-.")
-    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{task}-{word or 'model'}"
+    return f"{stamp_of(now)}-{task}-{word_of(Path(model).name) or 'model'}"
+
+
+def stamp_of(now: datetime) -> str:
+    """Return a time as the beginning of a run's name."""
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}"
+
+
+def word_of(name: str) -> str:
+    """Return a name as a part of a run's name; "" where nothing in it can be one."""
+    return "".join(char if char.isalnum() or char in "._-" else "-" for char in name)[:40].strip("-.")
 
 
 def training_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,14 +43,22 @@ def absolute_sources(settings: Mapping[str, Any], called_from: Path) -> dict[str
     """
     found = {}
     for name in ("data_dir", "model"):
-        folder = called_from / Path(settings[name]).expanduser()
-        found[name] = str(folder.resolve()) if settings[name] and folder.is_dir() else settings[name]
+        found[name] = _absolute(settings[name], called_from, Path.is_dir)
     for name in ("train_file", "dev_file", "test_file"):
         file = Path(settings[name]).expanduser()
         inside = settings["data_dir"] and not file.is_absolute() and (Path(found["data_dir"]) / file).exists()
-        outside = settings[name] and not inside and (called_from / file).is_file()
-        found[name] = str((called_from / file).resolve()) if outside else settings[name]
+        found[name] = settings[name] if inside else _absolute(settings[name], called_from, Path.is_file)
     return found
+
+
+def absolute_paths(settings: Mapping[str, Any], called_from: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return settings that name files or folders, as absolute paths where these are, so that they hold anywhere."""
+    return {name: _absolute(settings[name], called_from, Path.exists) for name in names}
+
+
+def _absolute(value: str, called_from: Path, is_there: Callable[[Path], bool]) -> str:
+    path = called_from / Path(value).expanduser()
+    return str(path.resolve()) if value and is_there(path) else value
 
 
 def run_check(
@@ -70,14 +87,16 @@ def run_check(
     return found
 
 
+def code_tree(package: Path) -> dict[str, str]:
+    """Return the folder of the training package, which the supervisors come from as well."""
+    return {"kind": "code", "src": str(package), "digest": digest_of(package)}
+
+
 def trees_of(found: Mapping[str, Any], package: Path) -> list[dict[str, str]]:
     """Return the folders that nodes need: the training package, the data, the model; each by kind, path and digest."""
-    paths = {
-        "code": package,
-        "data": Path(found["data"]["path"]),
-        "models": Path(found["model"]["path"]),
-    }
-    return [{"kind": kind, "src": str(path), "digest": digest_of(path)} for kind, path in paths.items()]
+    paths = {"data": Path(found["data"]["path"]), "models": Path(found["model"]["path"])}
+    staged = [{"kind": kind, "src": str(path), "digest": digest_of(path)} for kind, path in paths.items()]
+    return [code_tree(package), *staged]
 
 
 def git_commit(root: Path) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from icefield_train.plan import Node, Plan
+from icefield_train.plan import Node, Plan, Script
 from icefield_train.rules import refusal
 from plugins.module_utils import commands, run_job
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
+# A script does not tell what it does: the only thing to be seen is that it does nothing.
+SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-_LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
@@ -54,6 +56,7 @@ def make_plan(
     python: str,
     code: str,
     run_dir: str,
+    script: Script | None = None,
 ) -> Plan:
     """Return the plan.
 
@@ -64,6 +67,7 @@ def make_plan(
         python: interpreter on the nodes.
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
+        script: what the ranks run in place of Icefield's training.
 
     Raises:
         ValueError: a node has measured nothing, or not for the address that it has.
@@ -95,17 +99,27 @@ def make_plan(
         nproc_per_node=nproc,
         rendezvous_port=port,
         control_port=port + 1,
-        deadlines={phase: int(settings[f"deadline_{phase}"]) for phase in PHASES},
+        deadlines={phase: int(settings[f"deadline_{phase}"]) for phase in (SCRIPT_PHASES if script else PHASES)},
         python=python,
         code=code,
         run_dir=run_dir,
         nodes=planned,
-        prepare=["tokenise", "--config", f"{run_dir}/config.json"],
+        prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
+        script=script,
     )
 
 
+def used_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Return the names of the settings that decide a run of Icefield's own training."""
+    return [*run_job.training_settings(settings), *(name for name in LAUNCH if name in settings)]
+
+
 def repeat_command(
-    settings: Mapping[str, Any], defaults: Mapping[str, Any], nodes: int, options: Mapping[str, Any]
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    nodes: int,
+    options: Mapping[str, Any],
+    used: Iterable[str],
 ) -> str:
     """Return the command that repeats a run from anywhere: its nodes, and what differs from the defaults.
 
@@ -114,9 +128,9 @@ def repeat_command(
         defaults: what the settings are where the user gives none.
         nodes: number of nodes of the run; another number of ranks gives other results.
         options: ``cluster`` and ``inventory`` of the commands that messages tell.
+        used: names of the settings that decide the run.
     """
     # A run_id is not given twice: a run is not run again under the same name.
-    used = [*run_job.training_settings(settings), *(name for name in _LAUNCH if name in settings)]
     told = {name: settings[name] for name in sorted(used) if name != "run_id" and settings[name] != defaults.get(name)}
     return commands.playbook("train", f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
 

@@ -47,6 +47,8 @@ class Progress:
     def __init__(self) -> None:
         self._phase = "start"
         self._step: Event = {}
+        self._bar = ""
+        self._bars = 0
 
     def feed(self, events: Iterable[Event]) -> list[str]:
         """Take events in; return the lines that stay."""
@@ -57,6 +59,9 @@ class Progress:
                 self._phase, self._step = "step", event
             elif kind == "phase":
                 self._phase = str(event.get("phase", ""))
+            elif kind == "bar":
+                self._bar = str(event["text"])
+                self._bars += bool(self._bar)
             elif line := _line_of(event):
                 lines.append(line)
         return lines
@@ -64,6 +69,8 @@ class Progress:
     def now(self, elapsed: float) -> str:
         """Return the line of the present state, ``elapsed`` seconds after the watcher began."""
         step = self._step
+        if self._bar:
+            return self._bar
         if self._phase != "step" or not step:
             done = f" after step {step['step']}/{step['steps']}" if step else ""
             return f"{self._phase}{done}  ({duration(elapsed)})"
@@ -75,7 +82,7 @@ class Progress:
     @property
     def key(self) -> tuple[str, int]:
         """What tells one state from the next."""
-        return self._phase, int(self._step.get("step", 0))
+        return self._phase, int(self._step.get("step", 0)) + self._bars
 
 
 def _line_of(event: Event) -> str:
@@ -86,6 +93,11 @@ def _line_of(event: Event) -> str:
             f"{counted(event['world_size'], 'rank')} on "
             f"{', '.join(dict.fromkeys(hosts))}, {event['precision']}"
         )
+    if event["event"] == "script":
+        where = f"{counted(event['world_size'], 'rank')} on {', '.join(event['hosts'])}"
+        return f"run {event['run_id']}: script {event['script']}, {where}, {event['launcher']}"
+    if event["event"] == "output":
+        return str(event["text"]) or " "
     if event["event"] == "plan":
         return (
             f"{event['steps']} steps of {event['global_batch_size']} rows in {counted(event['epochs'], 'epoch')}; "

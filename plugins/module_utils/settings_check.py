@@ -8,12 +8,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.rules import Rule, number, refusal, whole
-from plugins.module_utils import local_net, podman
+from plugins.module_utils import conda_settings, local_net, podman
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
@@ -149,6 +149,11 @@ def _time_zone(name: str) -> bool:
     return well_formed and (not (database / "Etc").is_dir() or (database / name).is_file())
 
 
+def _is_below(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return path == "" or (bool(parts) and not path.startswith("/") and ".." not in parts and path.isprintable())
+
+
 RULES: dict[str, Rule] = {
     # What the training takes it checks itself, by the same rules.
     **TRAINING_RULES,
@@ -191,6 +196,7 @@ RULES: dict[str, Rule] = {
         test=lambda paths: all(path.startswith("/") for path in paths),
     ),
     "stack": _matches(r"[a-z0-9][a-z0-9._-]*", "the name of a file in requirements/stacks, without .txt"),
+    **conda_settings.RULES,
     "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
     "nproc_per_node": whole(1),
     **{
@@ -200,5 +206,8 @@ RULES: dict[str, Rule] = {
         for name in ("run_id", "attach", "stop")
     },
     "rendezvous_port": whole(1024, 65534),
-    **{f"deadline_{phase}": whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save")},
+    **{f"deadline_{phase}": whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save", "silence")},
+    "script_output": Rule(
+        words="a path below the folder that the script is run in, such as results, or nothing", test=_is_below
+    ),
 }

@@ -56,24 +56,11 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import lockfile
+    from ansible.module_utils import lockfile, wheels
 except ImportError:
-    from plugins.module_utils import lockfile
+    from plugins.module_utils import lockfile, wheels
 
 INDEX_TIMEOUT = 5
-# pip takes a foreign platform literally, so each older manylinux that fits is named.
-GLIBC_MINORS = range(5, 35)
-
-
-def platform_args(python_version: str, machine: str) -> list[str]:
-    """Return pip's options for wheels of another interpreter than its own."""
-    tags = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC_MINORS] + [
-        f"manylinux2014_{machine}",
-        f"linux_{machine}",
-    ]
-    return ["--only-binary=:all:", "--no-deps", "--python-version", python_version, "--implementation", "cp"] + [
-        arg for tag in reversed(tags) for arg in ("--platform", tag)
-    ]
 
 
 def sha256(path: Path) -> str:
@@ -97,7 +84,8 @@ def is_complete(path: Path, digest: str) -> bool:
 def pip_download(module: AnsibleModule, target: Path, requirements: list[str], *extra: str) -> tuple[int, str]:
     """Run pip download; return its exit code and its last line of error."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", str(target)]
-    command += [*platform_args(module.params["python_version"], module.params["machine"]), *extra, *requirements]
+    platform = wheels.platform_args(module.params["python_version"], module.params["machine"])
+    command += ["--no-deps", *platform, *extra, *requirements]
     code, _, err = module.run_command(command)
     said = [line for line in err.splitlines() if "ERROR" in line] or err.splitlines() or [""]
     return code, said[-1].strip()

@@ -93,3 +93,10 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path):
         fingerprint([str(tmp_path / "gone")])
     with pytest.raises(AnsibleFilterError, match="gone: it does not exist"):
         fingerprint_filter([str(tmp_path / "gone")])
+
+
+def test_a_checkout_below_a_folder_of_the_name_of_a_skipped_one_counts_whole(role, tmp_path):
+    moved = shutil.copytree(tmp_path / "roles", tmp_path / "meta/roles")
+    assert of(moved / "base") == of(role)
+    (moved / "base/tasks/main.yml").write_text("other")
+    assert of(moved / "base") != of(role)

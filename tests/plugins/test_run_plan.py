@@ -60,8 +60,10 @@ def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s
     )
     assert run_plan.ranks_fault(3, nodes) == ""
     # Inputs of a role are looked at before its first task has asked a node.
-    assert filters.refuse_ranks("1000", nodes, [{}, {"tuning": {}}]) == ""
-    assert "give at most 3" in filters.refuse_ranks("1000", nodes, [{}, {"tuning": {"memory_bytes": 3 << 30}}])
+    settings = {"nproc_per_node": 1000}
+    assert filters.refuse_nodes({}, settings, nodes, [{}, {"tuning": {}}]) == ""
+    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}}]
+    assert "give at most 3" in filters.refuse_nodes({}, settings, nodes, answers)
     assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
 
 
@@ -77,7 +79,8 @@ def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_d
     settings = {"task": "mrpc", "weight_decay": 0.0, "seed": 7, "data_dir": "/it's mine", "launcher": "mpirun"}
     others = {"run_id": "x", "stop": "y", "stack": "b", "local_cpus": 3.0, "nodes": 4, "cluster_name": "c"}
     options = {"cluster": "c", "inventory": ["/my/hosts.yml"]}
-    command = run_plan.repeat_command({**settings, **others}, defaults, 2, options)
+    used = run_plan.used_settings({**settings, **others})
+    command = run_plan.repeat_command({**settings, **others}, defaults, 2, options, used)
     words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "seed=7", "task=mrpc"]
     given = [part for word in [*words, "cluster_name=c"] for part in ("-e", word)]
     assert sorted(shlex.split(command)) == sorted(["ansible-playbook", "-i", "/my/hosts.yml", "train.yml", *given])

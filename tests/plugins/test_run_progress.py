@@ -45,5 +45,22 @@ def test_events_that_matter_later_stay_as_lines():
     assert Progress().feed([other]) == ["after step 120 on dev_mm: accuracy 0.7500"]
 
 
+def test_what_a_script_prints_stays_and_its_bar_is_the_present_state():
+    start = {"event": "script", "run_id": "r", "script": "t.py", "world_size": 2, "hosts": ["a", "b"]}
+    progress = Progress()
+    lines = progress.feed([{**start, "launcher": "mpirun"}, {"event": "phase", "phase": "run"}])
+    assert lines == ["run r: script t.py, 2 ranks on a, b, mpirun"]
+    assert progress.now(65) == "run  (1:05)"
+    key = progress.key
+    # An empty line stays one.
+    assert progress.feed([{"event": "output", "text": "epoch 1"}, {"event": "output", "text": ""}]) == ["epoch 1", " "]
+    assert progress.key == key
+    progress.feed([{"event": "bar", "text": " 10%|#  | 1/9"}])
+    assert progress.now(70) == " 10%|#  | 1/9"
+    assert progress.key != key
+    progress.feed([{"event": "bar", "text": ""}])
+    assert progress.now(71) == "run  (1:11)"
+
+
 def test_durations():
     assert [duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]

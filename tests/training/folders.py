@@ -61,7 +61,7 @@ _FORMS: dict[str, dict[str, tuple[str, str]]] = {
     "wnli": {"train": _TWO_LABELLED, "test": _TWO},
 }
 _ONE_SENTENCE = ("cola", "sst2")
-_IN_WORDS = ("mnli", "qnli", "rte")
+_IN_WORDS = ("MNLI", "QNLI", "RTE")
 
 
 def write_glue(folder: Path, name: str, rows: int = 7) -> dict[str, list[tuple[str, str | None, float | None]]]:
@@ -70,15 +70,15 @@ def write_glue(folder: Path, name: str, rows: int = 7) -> dict[str, list[tuple[s
     task = TASKS[name]
     written = {}
     for split, form in {**task.splits, **task.predict}.items():
-        forms = _FORMS[name]
+        forms = _FORMS["mnli" if task.folder == "MNLI" else name]
         kind = split if split in forms else "test" if split in task.predict else "train"
-        kind = "dev" if split == "dev_mm" else kind
+        kind = "dev" if split.startswith("dev") and "dev" in forms else kind
         header, line = forms[kind]
         texts, expected = [], []
         for number in range(rows):
             a, b = f'{split} {number} "', None if name in _ONE_SENTENCE else f"other {number}"
             label = number % max(len(task.labels), 1) if task.labels else number / 2
-            shown = task.labels[int(label)] if name in _IN_WORDS else label
+            shown = task.labels[int(label)] if task.folder in _IN_WORDS else label
             texts.append(line.format(n=number, a=a, b=b, label=shown))
             expected.append((a, b, None if split in task.predict else label))
         (folder / form.files[0].name).write_text("\n".join([*filter(None, [header]), *texts]) + "\n")

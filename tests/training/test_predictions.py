@@ -32,6 +32,8 @@ def _lines(folder: Path, about: dict[str, Any], name: str, answers: list[Any]) -
         ("wnli", [0, 1], ["0\t0", "1\t1"]),
         ("stsb", [2.34567, -0.2, 5.4], ["0\t2.346", "1\t0.000", "2\t5.000"]),
         ("mnli", [0, 1, 2], ["0\tentailment", "1\tneutral", "2\tcontradiction"]),
+        ("mnli-mm", [2], ["0\tcontradiction"]),
+        ("ax", [0], ["0\tentailment"]),
         ("qnli", [0, 1], ["0\tentailment", "1\tnot_entailment"]),
         ("rte", [1, 0], ["0\tnot_entailment", "1\tentailment"]),
     ],
@@ -44,7 +46,7 @@ def test_glues_tasks_are_answered_as_its_leaderboard_takes_them(
         about = {"task": name, "kind": task.kind, "labels": task.labels}
         assert _lines(tmp_path, about, split, answers) == lines
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    expected = {"mnli": {"MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"}, "sst2": {"SST-2.tsv"}, "stsb": {"STS-B.tsv"}}
+    expected = {"mnli": {"MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"}, "mnli-mm": {"MNLI-mm.tsv"}, "ax": {"AX.tsv"}}
     assert names == expected.get(name, {f"{task.folder}.tsv"})
 
 

@@ -34,6 +34,11 @@ def tells_of_peer(error: BaseException) -> bool:
     return False
 
 
+def sounds_like_peer(message: str) -> bool:
+    """Tell whether the last line of another program's traceback only says that another rank is gone."""
+    return bool(_PEER_GONE.search(message))
+
+
 def one_line(error: BaseException) -> str:
     """Return an error's message as one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -7,6 +7,7 @@ import time
 
 from icefield_train.cause import Cause, cause_data, cause_from, node_gone
 from icefield_train.control import SILENCE, Line, join
+from icefield_train.silence import message_of
 from icefield_train.station import TICK, Station
 
 
@@ -30,6 +31,7 @@ def _obey(station: Station, line: Line) -> Cause | None:
     # What to say when the node has completed its stage; nothing before the first one and after each.
     word = ""
     reported: set[Cause] = set()
+    silent = False
     while not line.closed and line.silent_for <= SILENCE:
         select.select([line.socket], [], [], TICK)
         for message in line.receive():
@@ -50,6 +52,10 @@ def _obey(station: Station, line: Line) -> Cause | None:
             line.send({"kind": word})
             word = ""
             continue
+        silence = station.watch.silence()
+        if silent != (silence is not None):
+            silent = silence is not None
+            line.send(message_of(silence, station.watch.last_words() if silence else []))
         # Times differ from look to look; what is told is the same.
         fresh = [c for c in station.stage.causes() if not any(c.line() == known.line() for known in reported)]
         if fresh:

@@ -5,6 +5,7 @@ Counts and metrics: Wang et al. 2019, "GLUE: A Multi-Task Benchmark and Analysis
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from icefield_train.task import GlueFile, Layout, Split, Task
@@ -90,6 +91,25 @@ _AX = Split(
     ),
 )
 
+_MNLI_TASK = Task(
+    source="glue",
+    answers_in_words=True,
+    folder="MNLI",
+    labels=("entailment", "neutral", "contradiction"),
+    metrics=("accuracy",),
+    splits={
+        "train": _split(392702, "mnli/train", *_files(_MNLI, "train.tsv")),
+        "dev": _split(9815, "mnli/validation_matched", *_files(_MNLI, "dev_matched.tsv")),
+        "dev_mm": _split(9832, "mnli/validation_mismatched", *_files(_MNLI, "dev_mismatched.tsv")),
+    },
+    predict={
+        "MNLI-m": _split(9796, "mnli/test_matched", *_files(_TWO_TEST, "test_matched.tsv")),
+        "MNLI-mm": _split(9847, "mnli/test_mismatched", *_files(_TWO_TEST, "test_mismatched.tsv")),
+        "AX": _AX,
+    },
+    hub_layout=Layout(text="premise", text_pair="hypothesis", label="label"),
+)
+
 GLUE_TASKS: dict[str, Task] = {
     "cola": _plain(
         "CoLA",
@@ -152,24 +172,14 @@ GLUE_TASKS: dict[str, Task] = {
         hub=Layout(text="question1", text_pair="question2", label="label"),
         skip_short_rows=True,
     ),
-    "mnli": Task(
-        source="glue",
-        answers_in_words=True,
-        folder="MNLI",
-        labels=("entailment", "neutral", "contradiction"),
-        metrics=("accuracy",),
-        splits={
-            "train": _split(392702, "mnli/train", *_files(_MNLI, "train.tsv")),
-            "dev": _split(9815, "mnli/validation_matched", *_files(_MNLI, "dev_matched.tsv")),
-            "dev_mm": _split(9832, "mnli/validation_mismatched", *_files(_MNLI, "dev_mismatched.tsv")),
-        },
-        predict={
-            "MNLI-m": _split(9796, "mnli/test_matched", *_files(_TWO_TEST, "test_matched.tsv")),
-            "MNLI-mm": _split(9847, "mnli/test_mismatched", *_files(_TWO_TEST, "test_mismatched.tsv")),
-            "AX": _AX,
-        },
-        hub_layout=Layout(text="premise", text_pair="hypothesis", label="label"),
+    "mnli": _MNLI_TASK,
+    # Trained as mnli; judged by, and asked for, the mismatched rows alone, or asked for GLUE's diagnostic set alone.
+    "mnli-mm": replace(
+        _MNLI_TASK,
+        splits={"train": _MNLI_TASK.splits["train"], "dev": _MNLI_TASK.splits["dev_mm"]},
+        predict={"MNLI-mm": _MNLI_TASK.predict["MNLI-mm"]},
     ),
+    "ax": replace(_MNLI_TASK, predict={"AX": _AX}),
     "qnli": _plain(
         "QNLI",
         (104743, 5463, 5463),

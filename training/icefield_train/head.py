@@ -7,6 +7,7 @@ import time
 from icefield_train.cause import Cause, cause_data, cause_from, first_cause, node_gone
 from icefield_train.control import SILENCE, Head
 from icefield_train.plan import Plan
+from icefield_train.silence import Silences
 from icefield_train.station import TICK, Station
 
 # How long to wait for a better explanation: a rank that lost its peer often reports before the one that failed.
@@ -79,6 +80,7 @@ def _watch(station: Station, head: Head, wanted: str) -> Cause | None:
     stage = station.stage
     waiting = {node.name for node in station.plan.nodes}
     causes: list[Cause] = []
+    silences = Silences()
     heard_first = 0.0
     while waiting:
         for name, message in head.receive(TICK):
@@ -86,12 +88,16 @@ def _watch(station: Station, head: Head, wanted: str) -> Cause | None:
                 waiting.discard(name)
             elif message["kind"] == "failed":
                 causes += [cause_from(data) for data in message["causes"]]
+            silences.hear(name, message)
         head.beat()
         if station.node.name in waiting:
             if stage.complete():
                 waiting.discard(station.node.name)
             else:
                 causes += stage.causes()
+                silence = station.watch.silence()
+                silences.note(station.node.name, silence, station.watch.last_words() if silence else [])
+        causes += silences.causes(waiting)
         causes += [_lost(station, name) for name in sorted(waiting) if _is_lost(head, name)]
         if asked := station.stop_asked():
             return asked

@@ -10,9 +10,13 @@ from icefield_train.processes import RUN_VARIABLE
 
 
 def rank_command(plan: Plan) -> list[str]:
-    """Return the command of each rank: its place is checked first, then it trains."""
-    train = [plan.python, "-m", "icefield_train", "train", "--config", f"{plan.run_dir}/config.json"]
-    return [plan.python, "-m", "icefield_train", "rank", "--run-dir", plan.run_dir, "--", *train]
+    """Return the command of each rank: its place is checked first, then it trains, or runs the user's script."""
+    program = [plan.python, "-m", "icefield_train"]
+    if plan.script is None:
+        program += ["train", "--config", f"{plan.run_dir}/config.json"]
+    else:
+        program += ["script", "--run-dir", plan.run_dir]
+    return [plan.python, "-m", "icefield_train", "rank", "--run-dir", plan.run_dir, "--", *program]
 
 
 def starts_here(plan: Plan, node: Node) -> bool:

@@ -33,6 +33,24 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Script:
+    """A user's own program, which the ranks run in place of Icefield's training."""
+
+    source: str
+    """Folder of its staged files on the nodes."""
+    entry: str
+    """The program, a path within that folder."""
+    arguments: list[str]
+    """Its arguments, complete."""
+    output: str
+    """Folder on the nodes that it writes its results into; the head's is collected."""
+    layer: str = ""
+    """Folder on the nodes with the packages that it needs beside the environment's, or ""."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that tell it of staged folders."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """Everything that launchers and supervisors need to know of a run."""
 
@@ -58,6 +76,8 @@ class Plan:
     """The nodes by rank, the head first."""
     prepare: list[str] = field(default_factory=list)
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
+    script: Script | None = None
+    """What the ranks run; None for Icefield's own training."""
 
     @property
     def world_size(self) -> int:
@@ -91,7 +111,9 @@ class Plan:
 
 def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]]})
+    # The plan of a run that an earlier version started names no script.
+    script = Script(**data["script"]) if data.get("script") else None
+    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script})
 
 
 def load_plan(run_dir: Path) -> Plan:

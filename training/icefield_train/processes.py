@@ -43,6 +43,20 @@ def state(pid: int) -> str:
     return text.rpartition(")")[2].split()[0]
 
 
+def session_seconds(session: int) -> float:
+    """Return the CPU time of all processes of a session, in seconds, that of those which have ended included."""
+    ticks = 0
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # Behind the name, which may hold anything: state, parent, group, session ... user and system time of
+                # the process and of its children that have ended (proc_pid_stat(5)).
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[3]) == session:
+                    ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def end_run(run_id: str, patience: float = 0.5) -> list[int]:
     """End all processes of the run: a request first, after ``patience`` seconds by force; return those that remain."""
     for sign, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 3.0)):

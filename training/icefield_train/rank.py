@@ -72,6 +72,9 @@ def main(argv: list[str]) -> int:
         return 2
     local_rank = place.rank - node.first_rank
     os.environ["LOCAL_RANK"] = str(local_rank)
+    # torchrun tells these two as well, mpirun does not.
+    os.environ["LOCAL_WORLD_SIZE"] = str(plan.nproc_per_node)
+    os.environ["GROUP_RANK"] = str(plan.nodes.index(node))
     if node.cores[local_rank]:
         os.sched_setaffinity(0, node.cores[local_rank])
     os.nice(NICENESS)

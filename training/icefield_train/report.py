@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from icefield_train import failures
+from icefield_train import failures, script_report
 from icefield_train.arguments import Parser
 from icefield_train.chart import line_chart
 from icefield_train.events import read_events
@@ -41,11 +41,14 @@ def build(run_dir: Path) -> str:
     events = read_events(run_dir / "events.jsonl")
     failure = failure_line(run_dir)
     name = config.get("run_id") or run_dir.name
+    is_script = "script" in config
     model = config.get("model_name") or config.get("model") or "?"
-    state = "failed" if failure else "finished" if metrics else "unfinished"
+    what = config["script"] if is_script else f"{model} fine-tuned on {config.get('task', '?')}"
+    done = metrics or result.get("state") == "done"
+    state = "failed" if failure else "finished" if done else "unfinished"
     parts = [
         f"<h1>{_text(name)}</h1>",
-        f'<p class="lead">{_text(model)} fine-tuned on {_text(config.get("task", "?"))}, {state}</p>',
+        f'<p class="lead">{_text(what)}, {state}</p>',
         f'<p class="failure">{_text(failure)}</p>' if failure else "",
         _section("Result", _result(metrics)),
         _section("Run", _table([*_setup(config, metrics, events), ("cost", _cost(result))])),
@@ -53,6 +56,8 @@ def build(run_dir: Path) -> str:
         _section("Speed", _chart(events, "samples_per_second", "samples/s", from_zero=True)),
         _section("Nodes", _hosts(environment.get("hosts", []))),
         _section("Software", _table(_software(environment, config))),
+        _section("Output", script_report.output_section(run_dir) if is_script else ""),
+        _section("Last lines of rank 0", script_report.log_section(run_dir, 0) if is_script else ""),
         _section("Repeat", f"<pre>{_text(config['command'])}</pre>" if config.get("command") else ""),
     ]
     return (
@@ -110,10 +115,11 @@ def _setup(
     config: Mapping[str, Any], metrics: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
 ) -> Iterable[tuple[str, Any]]:
     plan = _last(events, "plan")
-    start = _last(events, "start")
+    start = _last(events, "start") or _last(events, "script")
     done = _last(events, "step")
     yield "nodes", metrics.get("nodes") or len(start.get("hosts", [])) or None
     yield "ranks", metrics.get("world_size") or start.get("world_size")
+    yield from script_report.rows(config, events)
     yield "training rows", plan.get("train_rows")
     yield "global batch size", plan.get("global_batch_size") or config.get("global_batch_size")
     yield "passes per step", plan.get("passes")
@@ -124,6 +130,9 @@ def _setup(
     yield "seed", config.get("seed")
     yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
     yield "head", plan.get("head")
+    if metrics.get("bytes_sent_per_step"):
+        size = f"{metrics['bytes_sent_per_step'] / 1e6:.1f} MB sent per step and rank, in {metrics['wire_format']}"
+        yield "gradients", f"{size}; word embeddings: {metrics['embedding_exchange']}"
     if "train_seconds" in metrics:
         yield "speed", f"{metrics['samples_per_second']:.1f} samples/s, {metrics['tokens_per_second']:,.0f} tokens/s"
         yield (

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from icefield_train import launchers
+from icefield_train import launchers, script_files
 from icefield_train.cause import Cause
 from icefield_train.plan import Node, Plan
 from icefield_train.preparation import Preparation
@@ -45,6 +45,15 @@ class Station:
         self.stage: Stage = self.watch
         self.start_by = time.monotonic() + plan.deadlines["start"]
 
+    def prepare(self) -> None:
+        """Put a user's script in its place: before the other nodes are told that this one is here.
+
+        Raises:
+            OSError: its files cannot be copied.
+        """
+        if self.plan.script is not None:
+            script_files.prepare(self.plan, self.plan.script)
+
     def start_preparing(self) -> None:
         """Start what comes before the ranks."""
         self.stage = self.preparation
@@ -71,10 +80,11 @@ class Station:
         self.stage = self.watch
 
     def end(self) -> None:
-        """End all processes of the run on this node.
+        """End all processes of the run on this node; on the head, keep what a user's script has written.
 
         Raises:
             RuntimeError: some remain.
+            OSError: the results cannot be moved.
         """
         left = end_run(self.plan.run_id)
         for process in (self.preparation.process, self.watch.launcher):
@@ -83,6 +93,8 @@ class Station:
                 process.wait()
         if left:
             raise RuntimeError(f"{self.node.name}: processes {left} of run '{self.plan.run_id}' could not be ended")
+        if self.plan.script is not None and self.node == self.plan.head:
+            script_files.keep_output(self.plan, self.plan.script)
 
     def stop_asked(self) -> Cause | None:
         """Return the wish of a user to stop the run, which ``icefield_train stop`` leaves as a file."""

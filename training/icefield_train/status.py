@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-PHASES = ("start", "tokenise", "rendezvous", "load", "step", "evaluate", "save", "done")
+# A user's script has one phase of its own, "run": what it does in it, it tells nobody.
+PHASES = ("start", "tokenise", "run", "rendezvous", "load", "step", "evaluate", "save", "done")
 
 
 class Status:
@@ -17,6 +18,7 @@ class Status:
     def __init__(self, run_dir: Path, *, rank: int, host: str) -> None:
         self.rank, self.host = rank, host
         self.phase, self.step, self.steps = PHASES[0], 0, 0
+        self.program = os.getpid()
         self._path = run_dir / "status" / f"rank-{rank}.json"
         self.touch()
 
@@ -39,6 +41,8 @@ class Status:
                 "rank": self.rank,
                 "host": self.host,
                 "pid": os.getpid(),
+                # The process that does the work: this one, or the one that it watches.
+                "program": self.program,
                 "phase": self.phase,
                 "step": self.step,
                 "steps": self.steps,

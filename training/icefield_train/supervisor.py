@@ -57,6 +57,7 @@ def main(argv: list[str]) -> int:
 def supervise(station: Station) -> Cause | None:
     """Take the node's side of the run; whatever happens, none of its processes outlives this call."""
     try:
+        station.prepare()
         return lead(station) if station.node == station.plan.head else follow(station)
     except KeyboardInterrupt:
         station.end()

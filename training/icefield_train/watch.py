@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from icefield_train.cause import Cause, cause_from
+from icefield_train.output import last_line
 from icefield_train.plan import Node, Plan
 from icefield_train.processes import RUN_VARIABLE, out_of_memory_kills, run_processes, state
 
@@ -35,8 +36,14 @@ class _Progress:
     phase: str
     step: int
     pid: int
+    program: int
     raw: str
     changed: float
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the process that does the work was stopped by a signal."""
+        return bool(self.program) and state(self.program) == "T"
 
 
 class Watch:
@@ -47,7 +54,7 @@ class Watch:
         self._dir = Path(plan.run_dir)
         self._kills = out_of_memory_kills()
         now = time.monotonic()
-        self._progress = {rank: _Progress("start", 0, 0, "", now) for rank in plan.ranks_of(node)}
+        self._progress = {rank: _Progress("start", 0, 0, 0, "", now) for rank in plan.ranks_of(node)}
         self._vanished: dict[int, float] = {}
         self._ended: float | None = None
         self.launcher: subprocess.Popen[bytes] | None = None
@@ -88,6 +95,7 @@ class Watch:
                 status = json.loads(text)
                 progress.raw, progress.changed = text, time.monotonic()
                 progress.phase, progress.step, progress.pid = status["phase"], status["step"], status["pid"]
+                progress.program = status.get("program", progress.pid)
 
     def _reported(self) -> Iterator[Cause]:
         for rank in self._progress:
@@ -169,10 +177,37 @@ class Watch:
             limit = self._plan.deadlines.get(key)
             if limit is None or time.monotonic() - progress.changed <= limit:
                 continue
-            stopped = bool(progress.pid) and state(progress.pid) == "T"
+            stopped = progress.suspended
             why = "its process is suspended (SIGSTOP)" if stopped else f"no progress for {limit} s"
             # A rank that waits for a suspended one is late too; it is not to blame.
             yield self._cause(rank, f"{why} in phase '{progress.phase}' (setting deadline_{key})", peer=not stopped)
+
+    def silence(self) -> Cause | None:
+        """Return why the run would end if all other nodes were as silent as this one; None where this one is not.
+
+        A rank of a user's script may wait for hours for another one's work. Only when no rank anywhere prints or
+        computes, the run is stuck. Which rank is to blame cannot be told unless one is suspended.
+        """
+        limit = self._plan.deadlines.get("silence")
+        ranks = {rank: progress for rank, progress in self._progress.items() if progress.phase in ("run", "done")}
+        if limit is None or len(ranks) < len(self._progress):
+            return None
+        # One that has finished is silent, but it is not what the others wait for.
+        running = {rank: progress for rank, progress in ranks.items() if progress.phase == "run"}
+        idle = {rank: time.monotonic() - progress.changed for rank, progress in (running or ranks).items()}
+        if min(idle.values()) <= limit:
+            return None
+        suspended = [rank for rank, progress in running.items() if progress.suspended]
+        first = suspended[0] if suspended else max(idle, key=lambda rank: idle[rank])
+        why = "its process is suspended (SIGSTOP)" if suspended else "no rank has printed or computed anything"
+        message = f"{why} for {limit} s (setting deadline_silence)"
+        when = time.time() - (idle[first] if running else 0)
+        return replace(self._cause(first, message, peer=not suspended), time=when)
+
+    def last_words(self) -> list[str]:
+        """Return what each rank of a user's script on this node printed last."""
+        logs = {rank: self._dir / "logs" / f"rank-{rank}.log" for rank in self._progress}
+        return [f"rank {rank}: {last_line(log)}" for rank, log in logs.items()]
 
     def _cause(self, rank: int, message: str, *, peer: bool = False) -> Cause:
         progress = self._progress[rank]
