@@ -3,6 +3,6 @@
 ``icefield_ccl.register(interface="eth0")``, then ``torch.distributed.init_process_group("ccl", ...)``.
 """
 
-from icefield_ccl.backend import register
+from icefield_ccl.backend import doing, register, set_timeout
 
-__all__ = ["register"]
+__all__ = ["doing", "register", "set_timeout"]

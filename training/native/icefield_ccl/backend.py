@@ -10,6 +10,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from icefield_ccl.build import MODULE, build, library_dir
@@ -25,8 +26,8 @@ def register(interface: str | None = None, deadline: float = DEADLINE_SECONDS) -
     """Make the backend "ccl" known to torch; builds the extension where it is not built yet.
 
     Args:
-        interface: network interface on which the ranks talk; where there is none, all must be on one host and use
-            its loopback.
+        interface: network interface on which the ranks talk; without one it is that of ``ICEFIELD_CCL_INTERFACE``.
+            Where there is none either, all ranks must be on one host and use its loopback.
         deadline: seconds without a sign of life after which a rank that others wait for counts as gone.
 
     Raises:
@@ -35,6 +36,7 @@ def register(interface: str | None = None, deadline: float = DEADLINE_SECONDS) -
     """
     if deadline <= 0:
         raise ValueError(f"deadline {deadline:g}: seconds, more than 0")
+    interface = interface or os.environ.get("ICEFIELD_CCL_INTERFACE") or None
     if interface is not None:
         check_interface(interface)
     first = not _given
@@ -42,6 +44,20 @@ def register(interface: str | None = None, deadline: float = DEADLINE_SECONDS) -
     if first:
         _given["native"] = _load()
         dist.Backend.register_backend("ccl", _create, extended_api=True, devices=["cpu"])
+
+
+def set_timeout(group: dist.ProcessGroup, timeout: timedelta) -> None:
+    """Set how long operations of a group of this backend may take from now on; torch's own call leaves it out."""
+    _given["native"].set_timeout(_backend(group), round(timeout.total_seconds() * 1000))
+
+
+def doing(group: dist.ProcessGroup) -> str:
+    """Return the operation of the group that this rank is in, such as "ALLREDUCE (operation 17)", or ""."""
+    return str(_given["native"].doing(_backend(group)))
+
+
+def _backend(group: dist.ProcessGroup) -> Any:
+    return group._get_backend(torch.device("cpu"))
 
 
 def _load() -> ModuleType:
@@ -73,7 +89,8 @@ def _meet(store: Any, rank: int, size: int, timeout: timedelta) -> list[str]:
     Raises:
         RuntimeError: ranks did not come in time.
     """
-    store.set(f"ccl/host/{rank}", socket.gethostname())
+    # By the name that the run has for the node, where it has one.
+    store.set(f"ccl/host/{rank}", os.environ.get("ICEFIELD_NODE") or socket.gethostname())
     try:
         store.wait([f"ccl/host/{other}" for other in range(size)], timeout)
     except dist.DistError as error:

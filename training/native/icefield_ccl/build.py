@@ -26,24 +26,32 @@ class BuildError(RuntimeError):
     """The extension cannot be built here."""
 
 
+def prefix() -> Path:
+    """Return where oneCCL's packages are installed: ``ICEFIELD_CCL_PREFIX``, or this Python environment.
+
+    A place of their own keeps the launcher and the libraries of MPI that come with them out of the environment.
+    """
+    return Path(os.environ.get("ICEFIELD_CCL_PREFIX") or sysconfig.get_path("data"))
+
+
 def check_packages() -> None:
     """Refuse other versions of oneCCL than those that work together.
 
     Raises:
         BuildError: a package is missing or of another version.
     """
+    variables = {"base": str(prefix()), "platbase": str(prefix())}
+    places = [sysconfig.get_path("purelib", "posix_prefix", variables)]
     for name, version in PACKAGES.items():
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found = "none"
+        distribution = next(iter(importlib.metadata.distributions(name=name, path=places)), None)
+        found = distribution.version if distribution else "none"
         if found != version:
             raise BuildError(f"collectives ccl: {name}=={version} is needed, {found} is installed")
 
 
 def library_dir() -> Path:
-    """Return the folder of libccl and libfabric: packages put them beside the environment's own libraries."""
-    return Path(sysconfig.get_path("data")) / "lib"
+    """Return the folder of libccl and libfabric."""
+    return prefix() / "lib"
 
 
 def fingerprint() -> str:
@@ -75,11 +83,10 @@ def command(output: Path) -> list[str]:
     if spec is None or spec.origin is None:
         raise BuildError("collectives ccl: torch is not installed here")
     torch = Path(spec.origin).parent
-    data = Path(sysconfig.get_path("data"))
     headers = [
         torch / "include",
         torch / "include/torch/csrc/api/include",
-        data / "include",
+        prefix() / "include",
         sysconfig.get_path("include"),
     ]
     libraries = library_dir()

@@ -15,4 +15,17 @@ PYBIND11_MODULE(ICEFIELD_CCL_MODULE, module) {
       },
       pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("hosts"), pybind11::arg("timeout_ms"),
       pybind11::arg("deadline_ms"), pybind11::arg("name"), pybind11::call_guard<pybind11::gil_scoped_release>());
+  // Not every torch that this is built for has a name in Python for it.
+  module.def(
+      "set_timeout",
+      [](const c10::intrusive_ptr<c10d::Backend>& backend, int64_t timeout_ms) {
+        backend->setTimeout(icefield::Milliseconds(timeout_ms));
+      },
+      pybind11::arg("backend"), pybind11::arg("timeout_ms"));
+  module.def(
+      "doing",
+      [](const c10::intrusive_ptr<c10d::Backend>& backend) {
+        return dynamic_cast<const icefield::ProcessGroupCcl&>(*backend).doing();
+      },
+      pybind11::arg("backend"), pybind11::call_guard<pybind11::gil_scoped_release>());
 }

@@ -68,6 +68,12 @@ void ProcessGroupCcl::shutdown() {
   group_->fail("the group has ended");
 }
 
+std::string ProcessGroupCcl::doing() const {
+  bool stuck = false;
+  const auto work = Engine::get().oldest_of(*group_, Milliseconds(50), stuck);
+  return stuck ? "a call of oneCCL that does not return" : work ? work->title() : "";
+}
+
 c10::intrusive_ptr<CclWork> ProcessGroupCcl::new_work(const Settings& settings) {
   const auto timeout = settings.timeout == c10d::kUnsetTimeout ? Milliseconds(group_->timeout.load()) : settings.timeout;
   return c10::make_intrusive<CclWork>(*group_, settings.type, settings.outputs, timeout, ++group_->sequence);

@@ -34,6 +34,8 @@ class ProcessGroupCcl final : public c10d::Backend {
   c10::intrusive_ptr<Options> getBackendOptions() override {
     return c10::make_intrusive<Options>("ccl", Milliseconds(group_->timeout.load()));
   }
+  // The oldest operation that this rank is in; empty where it is in none.
+  std::string doing() const;
   void shutdown() override;
   void abort() override {
     shutdown();
