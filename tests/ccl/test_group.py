@@ -11,7 +11,7 @@ from tests.ccl.pool import Pool
 
 
 def wait_for_nobody(groups):
-    """Have rank 0 wait in a broadcast that rank 1 joins only after the timeout; return what rank 0 was in, and why it ended."""
+    """Have rank 0 wait for rank 1, which does not come; return what it was in before and then, and why that ended."""
     group = groups["ccl"]
     idle = doing(group)
     set_timeout(group, timedelta(seconds=2))

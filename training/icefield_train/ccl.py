@@ -1,4 +1,4 @@
-"""oneCCL as this run's nodes have it: found, joined, asked what this rank waits for. The package comes with the nodes."""
+"""oneCCL as the nodes have it: found, made known to torch, asked what this rank waits for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def register(deadline: float) -> None:
         ValueError: the network interface is not there.
     """
     if words := obstacle():
-        raise RuntimeError(f"collectives=ccl cannot be used here: {words}")
+        raise RuntimeError(words)
     _package().register(deadline=deadline)
 
 

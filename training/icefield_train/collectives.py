@@ -152,9 +152,7 @@ def _timing(
     slowest = torch.tensor([seconds[backend] for backend in BACKENDS], dtype=torch.float64)
     dist.all_reduce(slowest, dist.ReduceOp.MAX, group=groups["gloo"])
     gloo, ccl = (statistics.median(row) for row in slowest.tolist())
-    return Timing(
-        bytes=values.numel() * values.element_size(), per_step=per_step, gloo_seconds=gloo, ccl_seconds=ccl
-    )
+    return Timing(bytes=values.numel() * values.element_size(), per_step=per_step, gloo_seconds=gloo, ccl_seconds=ccl)
 
 
 def _turns(rounds: int) -> Iterator[str]:

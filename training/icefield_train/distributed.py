@@ -20,6 +20,7 @@ import torch.distributed as dist
 
 from icefield_train import ccl, collectives
 from icefield_train.collectives import Choice
+from icefield_train.failures import one_line
 from icefield_train.launch_env import Place
 from icefield_train.parallel import ParallelModel
 
@@ -60,7 +61,10 @@ def start(place: Place, timeout: float, backend: str = "gloo", *, deadline: floa
     if place.world_size == 1:
         return ranks
     if backend == "ccl":
-        ccl.register(deadline + _GRACE_SECONDS)
+        try:
+            ccl.register(deadline + _GRACE_SECONDS)
+        except (ImportError, RuntimeError, ValueError) as error:
+            raise RuntimeError(f"collectives=ccl cannot be used on this node: {one_line(error)}") from error
     try:
         dist.init_process_group(
             backend, rank=place.rank, world_size=place.world_size, timeout=timedelta(seconds=timeout)
@@ -93,17 +97,20 @@ def choose(
     """
     if ranks.group is None:
         return ranks, Choice(backend="gloo", reason="one rank exchanges nothing")
-    if obstacles := _obstacles(ranks, host, ccl.obstacle()):
-        return ranks, collectives.without_ccl(obstacles)
     timeout = timedelta(seconds=deadline + _GRACE_SECONDS)
-    group, problem = None, ""
-    try:
-        ccl.register(deadline + _GRACE_SECONDS)
-        group = dist.new_group(backend="ccl", timeout=timeout)
-    except (RuntimeError, ValueError) as error:
-        problem = str(error)
-    if obstacles := _obstacles(ranks, host, problem):
-        return ranks, collectives.without_ccl(obstacles)
+    group = None
+    for attempt in (
+        lambda: ccl.register(deadline + _GRACE_SECONDS),
+        # Once all have come through the first, so that none waits for one that cannot come.
+        lambda: dist.new_group(backend="ccl", timeout=timeout),
+    ):
+        problem = ""
+        try:
+            group = attempt()
+        except (ImportError, RuntimeError, ValueError) as error:
+            problem = one_line(error)
+        if obstacles := _obstacles(ranks, host, problem):
+            return ranks, collectives.without_ccl(obstacles)
     assert group is not None
     groups = {"gloo": ranks.group, "ccl": group}
     choice = collectives.choose(
@@ -139,7 +146,7 @@ def set_deadline(ranks: Dist, seconds: float) -> None:
 
 
 def waiting_for(ranks: Dist) -> str:
-    """Return in which operation of oneCCL this rank is, such as "ALLREDUCE (operation 17)", or ""; gloo tells nothing."""
+    """Return the operation of oneCCL that this rank is in, such as "ALLREDUCE (operation 17)"; with gloo, ""."""
     return ccl.doing(ranks.group) if ranks.group is not None and ranks.backend == "ccl" else ""
 
 
@@ -181,9 +188,7 @@ def parallel(ranks: Dist, model: torch.nn.Module, *, deadline: float = 120, **op
     with warnings.catch_warnings():
         # Torch 2.13 gives broadcast_buffers a new name, which older ones of our stacks do not know.
         warnings.simplefilter("ignore", FutureWarning)
-        return ParallelModel(
-            model, timeout=timedelta(seconds=deadline + _GRACE_SECONDS), group=ranks.group, **options
-        )
+        return ParallelModel(model, timeout=timedelta(seconds=deadline + _GRACE_SECONDS), group=ranks.group, **options)
 
 
 def begin_step(model: torch.nn.Module, tokens: Callable[[], torch.Tensor]) -> None:
