@@ -2,8 +2,8 @@
 
 Gloo and oneCCL add up in the type that they are sent, and torch's own hooks that compress gradients refuse the CPU. So
 each rank owns one part of a tensor. First every rank sends each part to its owner, which adds up; then owners send the
-means to all. A rank sends 2 (n - 1) / n numbers of 16 bits per number, as a ring all-reduce does (Patarasuk and Yuan 2009,
-doi:10.1016/j.jpdc.2008.09.002), and all ranks end with the same bits.
+means to all. A rank sends 2 (n - 1) / n numbers of 16 bits per number, as a ring all-reduce does (Patarasuk and Yuan
+2009, doi:10.1016/j.jpdc.2008.09.002), and all ranks end with the same bits.
 """
 
 from __future__ import annotations
