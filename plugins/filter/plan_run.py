@@ -70,7 +70,7 @@ def refuse_nodes(
         commands: ``cluster`` and ``inventory`` for the commands that are told.
     """
     measured = [
-        {**node, "tuning": answer["tuning"], "ccl": answer["ccl"]}
+        {**node, "tuning": answer["tuning"], "ccl": answer.get("ccl", False)}
         for node, answer in zip(nodes, answers, strict=True)
         if answer.get("tuning", {}).get("memory_bytes")
     ]

@@ -63,7 +63,8 @@ def ccl_fault(
     if settings["collectives"] != "ccl" or not lacking:
         return ""
     command = commands.playbook("provision", f"nodes={size}", "ccl=true", **options)
-    return refusal("collectives", "ccl", f"gloo or auto: {lacking[0]['name']} has no oneCCL; this puts it there: {command}")
+    words = f"gloo or auto: {lacking[0]['name']} has no oneCCL; this puts it there: {command}"
+    return refusal("collectives", "ccl", words)
 
 
 def make_plan(

@@ -9,8 +9,7 @@ import pytest
 
 from plugins.module_utils import pushed_wheels
 from plugins.module_utils.wheels import platform_args
-from plugins.module_utils import pushed_wheels
-from plugins.modules import python_env, wheelhouse
+from plugins.modules import wheelhouse
 
 DIGEST = "0" * 64
 
