@@ -4,7 +4,7 @@ CLUSTER ?= icefield
 BIN := .venv/bin
 PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
 
-.PHONY: setup demo test lint unit ccl-tests cluster-tests test-glue docs destroy
+.PHONY: setup demo test lint unit ccl-tests cluster-tests test-glue test-ccl docs destroy
 
 setup:
 	@scripts/setup
@@ -28,7 +28,10 @@ cluster-tests: setup
 	@scripts/cluster-tests
 
 test-glue: setup
-	@source .venv/bin/activate && pytest -m long tests
+	@source .venv/bin/activate && pytest -m long tests/runs/test_glue_floors.py
+
+test-ccl: setup
+	@source .venv/bin/activate && pytest tests/runs/test_ccl.py
 
 docs: setup
 	@$(BIN)/python docs/generate.py

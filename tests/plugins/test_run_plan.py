@@ -85,7 +85,7 @@ def test_oneccl_is_refused_where_a_node_has_none_with_the_command_that_puts_it_t
     assert refuse(settings, nodes, [has, has]) == ""
     assert refuse(settings, nodes, [has, lacks]) == (
         "setting 'collectives': value 'ccl' is not accepted; give gloo or auto: b has no oneCCL; this puts it there: "
-        "ansible-playbook provision.yml -e cluster_name=c -e nodes=4 -e ccl=true"
+        "ansible-playbook provision.yml -e nodes=4 -e ccl=true -e cluster_name=c"
     )
     for collectives in ("gloo", "auto"):
         assert refuse({**settings, "collectives": collectives}, nodes, [lacks, lacks]) == ""
