@@ -109,6 +109,8 @@ def install(module: AnsibleModule, path: Path, env: Path, wheelhouse: Path) -> N
         where = ["--offline", "--no-index", "--find-links", str(wheelhouse)]
         options = where if module.params["source"] == "wheelhouse" else []
         command = [str(uv), "pip", "install", "--prefix", str(path), "--python", python, "--no-deps", "--no-build"]
+        # Of an environment that conda manages too; nothing is put into it.
+        command.append("--break-system-packages")
         run([*command, "--link-mode", "copy", *options, "-r", str(lock)], **pushed_wheels.UV_ENVIRONMENT)
     run([python, "-m", "icefield_ccl"], PYTHONPATH=str(path / "python"), ICEFIELD_CCL_PREFIX=str(path))
     prune(path)
