@@ -62,6 +62,25 @@ def test_a_run_over_oneccl_has_the_losses_of_one_over_gloo(ccl_cluster, over_glo
     assert "<th>collectives</th><td>ccl: as asked for</td>" in (folder / "report.html").read_text()
 
 
+def test_nodes_without_oneccl_are_refused_with_the_command_that_puts_it_there(cluster):
+    code, output = cluster.play("train.yml", collectives="ccl")
+    assert code != 0
+    last = [line for line in output.splitlines() if line.strip()][-1]
+    assert "setting 'collectives': value 'ccl' is not accepted; give gloo or auto: " in last
+    command = f"ansible-playbook provision.yml -e nodes=2 -e ccl=true -e cluster_name={cluster.name}"
+    assert f"{cluster.nodes[0]} has no oneCCL; this puts it there: {command}" in last
+
+
+@pytest.mark.long
+def test_without_oneccl_the_choice_is_gloo_and_the_reason_is_told(cluster):
+    _, metrics, _ = run(cluster, collectives="auto")
+    assert metrics["collectives"] == "gloo"
+    assert metrics["collectives_reason"].startswith(
+        f"ccl cannot be used on {cluster.nodes[0]}, nor on 1 more: it has no oneCCL (provision.yml with -e ccl=true"
+    )
+    assert "collectives_timings" not in metrics
+
+
 @pytest.mark.long
 def test_provisioning_again_builds_nothing(ccl_cluster):
     code, output = ccl_cluster.play("provision.yml", nodes=2, ccl="true")
