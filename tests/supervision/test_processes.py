@@ -46,8 +46,9 @@ def test_a_process_that_ignores_the_request_is_ended_by_force_with_its_children(
         """
         import signal, subprocess, sys, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-        print("up", flush=True)
+        # The child says it: until it runs, its environment cannot be read.
+        code = "print('up', flush=True); import time; time.sleep(60)"
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
         time.sleep(60)
         """,
     )
