@@ -6,8 +6,7 @@ A step of N ranks with the same rows per rank takes
 
 The exchange is a ring all-reduce: each rank sends 2 (N - 1) / N of the bytes, in 2 (N - 1) messages per bucket
 (Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002). Gradients of the layers travel while the backward pass
-goes on; rows of
-the word embeddings, whose gradient is the last to be known, after it.
+goes on; rows of the word embeddings, whose gradient is the last to be known, after it.
 """
 
 from __future__ import annotations
