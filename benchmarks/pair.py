@@ -30,7 +30,6 @@ def measure_pair(nodes: list[Namespace], layer_bytes: float, job: dict[str, Any]
         bytes_per_second=sent / found["seconds"],
         message_seconds=found["small"] / 2,
         core_seconds_per_byte=found["core_seconds"] / sent,
-        hidden=0.0,
     )
 
 

@@ -21,7 +21,7 @@ from benchmarks import hooks
 from benchmarks.namespaces import namespaces
 from benchmarks.pair import measure_pair
 from benchmarks.ranks import end_cleanly
-from benchmarks.scaling_model import Pair, Work, hidden_share, ring_bytes, speed_up
+from benchmarks.scaling_model import Pair, Work, hidden_share, ring_bytes, slowest, speed_up
 
 DENSE, ROWS = "fp32, dense @ 5", "fp32, rows @ 5"
 CHECKED = 4
@@ -113,10 +113,12 @@ def calibrate(share: float, job: dict[str, Any], rows: Rows, folder: Path) -> tu
         slow = dataclasses.replace(
             measure_pair(nodes, work.layer_bytes, job, folder), core_seconds_per_byte=free.core_seconds_per_byte
         )
-        found = hooks.run(nodes, [hooks.ALONE, DENSE], job, folder)
+        found = hooks.run(nodes, [hooks.ALONE, hooks.IN_STEP, DENSE], job, folder)
     work = _work(found, 2, job, rows, DENSE)
+    spread = max(0.0, _ratio(found, hooks.IN_STEP) - 1) / slowest(2)
+    slow = dataclasses.replace(slow, spread=spread)
     hidden = hidden_share(work, slow, 2, 0.0, work.seconds * _ratio(found, DENSE))
-    return rate, dataclasses.replace(slow, hidden=hidden), dataclasses.replace(free, hidden=hidden)
+    return rate, dataclasses.replace(slow, hidden=hidden), dataclasses.replace(free, hidden=hidden, spread=spread)
 
 
 def on_paper(gbit: list[float], touched: Rows, pair: Pair) -> list[str]:
@@ -163,7 +165,8 @@ def main() -> None:
     print(
         f"pair: {8e-9 * free.bytes_per_second:.1f} Gbit/s without limit, {8e-9 * slow.bytes_per_second:.2f} at "
         f"{1e-9 * rate:.2f} Gbit/s; {1e6 * free.message_seconds:.0f} us per message; "
-        f"{1e9 * free.core_seconds_per_byte:.2f} core-seconds per GB; {100 * slow.hidden:.0f} % of a step hide it"
+        f"{1e9 * free.core_seconds_per_byte:.2f} core-seconds per GB; {100 * slow.hidden:.0f} % of a step hide it; "
+        f"calculation varies by {100 * slow.spread:.0f} % between ranks"
     )
     touched = ", ".join(f"{ranks}: {number:.0f}" for ranks, number in rows.touched.items())
     print(f"rows of word embeddings that a step touches, by ranks: {touched}\n")

@@ -2,7 +2,7 @@
 
 A step of N ranks with the same rows per rank takes
 
-    calculation + processor time of the exchange + what of the exchange is not hidden behind the backward pass
+    calculation of the slowest + processor time of the exchange + what of it is not hidden behind the backward pass
 
 The exchange is a ring all-reduce: each rank sends 2 (N - 1) / N of the bytes, in 2 (N - 1) messages per bucket
 (Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002). Gradients of the layers travel while the backward pass
@@ -11,7 +11,8 @@ goes on; rows of the word embeddings, whose gradient is the last to be known, af
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from dataclasses import dataclass, replace
 
 MIB = 1 << 20
 
@@ -39,13 +40,23 @@ class Pair:
     """Of the smallest all-reduce of two ranks, which is two messages, halved."""
     core_seconds_per_byte: float
     """Processor time of a rank, by the bytes that it sends."""
-    hidden: float
+    hidden: float = 0.0
     """Share of a step during which gradients of the layers can travel."""
+    spread: float = 0.0
+    """Standard deviation of the time that ranks calculate in a step, over its mean."""
 
 
 def ring_bytes(size: float, ranks: int) -> float:
     """Return the bytes that each rank of a ring sends for a tensor of ``size`` bytes."""
     return 2 * (ranks - 1) / ranks * size
+
+
+def slowest(ranks: int) -> float:
+    """Return how many standard deviations the slowest of so many ranks is expected above the mean.
+
+    That of normal values, by Blom's approximation (1958, Statistical Estimates and Transformed Beta-Variables).
+    """
+    return statistics.NormalDist().inv_cdf((ranks - 0.375) / (ranks + 0.25)) if ranks > 1 else 0.0
 
 
 def step_seconds(work: Work, pair: Pair, ranks: int, row_bytes: float) -> float:
@@ -67,7 +78,8 @@ def step_seconds(work: Work, pair: Pair, ranks: int, row_bytes: float) -> float:
     last = on_the_way / buckets
     after = rows / pair.bytes_per_second + (turns if rows else 0.0)
     working = (layers + rows) * pair.core_seconds_per_byte / work.cores
-    return work.seconds + working + max(last, on_the_way - pair.hidden * work.seconds) + after
+    calculated = work.seconds * (1 + pair.spread * slowest(ranks))
+    return calculated + working + max(last, on_the_way - pair.hidden * work.seconds) + after
 
 
 def speed_up(work: Work, pair: Pair, ranks: int, row_bytes: float) -> float:
@@ -85,13 +97,7 @@ def hidden_share(work: Work, pair: Pair, ranks: int, row_bytes: float, seconds: 
     Raises:
         ValueError: the exchange took less than the calculation can hide, so that the share is not to be seen.
     """
-    nothing = Pair(
-        bytes_per_second=pair.bytes_per_second,
-        message_seconds=pair.message_seconds,
-        core_seconds_per_byte=pair.core_seconds_per_byte,
-        hidden=0.0,
-    )
-    share = (step_seconds(work, nothing, ranks, row_bytes) - seconds) / work.seconds
+    share = (step_seconds(work, replace(pair, hidden=0.0), ranks, row_bytes) - seconds) / work.seconds
     if not 0 <= share < 1:
         raise ValueError(f"a share of {share:.2f} of the step would be hidden; measure on a slower network")
     return share

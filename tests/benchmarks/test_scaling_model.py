@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from benchmarks.scaling_model import Pair, Work, hidden_share, ring_bytes, speed_up, step_seconds
+from benchmarks.scaling_model import Pair, Work, hidden_share, ring_bytes, slowest, speed_up, step_seconds
 
 # One core; 100 MB of gradients, all in one bucket; 1 GB/s, nothing hidden, messages and processor cost nothing.
 WORK = Work(seconds=1.0, cores=1, layer_bytes=1e8, bucket_mb=1000)
@@ -64,3 +64,12 @@ def test_the_hidden_share_is_found_again():
 def test_a_network_that_is_too_fast_does_not_tell_what_is_hidden():
     with pytest.raises(ValueError, match="measure on a slower network"):
         hidden_share(WORK, PAIR, 2, 0, 1.2)
+
+
+def test_more_ranks_wait_longer_for_the_slowest():
+    # Expected maxima of 2 and 4 normal values are 0.564 and 1.029 (order statistics).
+    assert slowest(1) == 0
+    assert slowest(2) == pytest.approx(0.564, abs=0.03)
+    assert slowest(4) == pytest.approx(1.029, abs=0.03)
+    uneven = dataclasses.replace(PAIR, spread=0.1)
+    assert step_seconds(WORK, uneven, 4, 0) == pytest.approx(1.15 + 0.1 * slowest(4))
