@@ -14,7 +14,7 @@ def dev_rows(contents: Sequence[Hashable], strata: Sequence[Hashable], share: fl
     """Return the indices of the rows that become dev rows, ascending: the same for the same rows and share.
 
     Each stratum (class) gives its share of rows, but never the last of its contents. Rows of the same content stay
-    together, so that none is on both sides. None are returned where less than half of the rows can't be had.
+    together, so that none is on both sides. None are returned where no less than half of the rows could be.
 
     Args:
         contents: what each row says.
@@ -54,5 +54,5 @@ def dev_rows(contents: Sequence[Hashable], strata: Sequence[Hashable], share: fl
         # So few contents that no group of rows is as small as their share.
         options = [rows for groups_of in by_stratum.values() for rows in groups_of if can_go(rows)]
         smallest = min(options, key=len, default=[])
-        chosen = smallest if len(smallest) * 2 <= len(contents) else []
+        chosen = smallest if len(smallest) == 1 or len(smallest) * 2 < len(contents) else []
     return sorted(chosen)

@@ -14,8 +14,13 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u20
 
 
 def escaped(text: str) -> str:
-    r"""Return text that stays one line and does nothing to a terminal: ``\t``, ``\x1b``, ``\u2028`` as they are typed."""
+    r"""Return text that stays one line and does nothing to a terminal: ``\t``, ``\x1b``, ``\u2028`` are spelt out."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def seen(text: str) -> str:
+    """Return text without what is not seen, such as a byte order mark or a blank without width."""
+    return _UNSEEN.sub("", text)
 
 
 def shown(value: object, most: int = _WIDTH) -> str:
