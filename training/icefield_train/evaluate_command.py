@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.answering import load_answering
-from icefield_train.answering_arguments import answering_parser, parse
+from icefield_train.answering_arguments import answering_parser
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
 from icefield_train.part import Rows
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
     glue = [name for name, task in TASKS.items() if task.source == "glue"]
     parser.add_argument("--task", choices=glue, default="", help="whose own files --data has, where it is not staged")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parse(parser, argv)
+    arguments = parser.parse_args(argv)
     try:
         found = evaluate(
             arguments.model,

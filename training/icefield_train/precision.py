@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
+from torch.nn import functional
 
 # Names that Linux gives to instructions that multiply bf16 numbers (x86, Arm).
 BF16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
@@ -23,3 +25,21 @@ def calculating_in(precision: str) -> contextlib.AbstractContextManager[object]:
     if precision == "bf16":
         return torch.autocast("cpu", dtype=torch.bfloat16)
     return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def in_fp32(layer: torch.nn.Linear) -> Iterator[None]:
+    """Have a linear layer calculate in fp32 within the context, whatever the precision of what surrounds it.
+
+    Bf16 has 8 binary digits: of a number near 4 as an answer, it would leave steps of 0.03.
+    """
+
+    def again(layer: torch.nn.Module, inputs: tuple[Any, ...], output: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", enabled=False):
+            return functional.linear(inputs[0].float(), layer.weight, layer.bias)
+
+    hook = layer.register_forward_hook(again)
+    try:
+        yield
+    finally:
+        hook.remove()

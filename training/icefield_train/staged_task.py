@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.kinds import DEFAULT_KIND, KINDS, Kind
+from icefield_train.showing import shown
 from icefield_train.staged_data import read_about
 
 
@@ -60,7 +61,7 @@ def task_from(about: Mapping[str, Any], where: str) -> StagedTask:
         odd = [label for label in labels if label != "O" and label[:2] not in ("B-", "I-", "E-", "S-")]
         if odd:
             raise ValueError(
-                f"{where}: label '{odd[0]}' found, O and names that begin with B- or I- expected for entities; "
+                f"{where}: label '{shown(odd[0])}' found, O and names that begin with B- or I- expected for entities; "
                 "give accuracy as the metric of other tags"
             )
     return StagedTask(
