@@ -27,8 +27,8 @@ from icefield_train.model import (  # noqa: E402
     num_parameters,
     trained_model,
 )
-from icefield_train.model_files import DECODERS, ENCODERS, needed_files  # noqa: E402
-from icefield_train.precision import calculating_in  # noqa: E402
+from icefield_train.model_files import DECODERS, ENCODERS, needed_files, takes_bf16  # noqa: E402
+from icefield_train.precision import agreed_precision, calculating_in  # noqa: E402
 from icefield_train.staged_task import StagedTask, task_from  # noqa: E402
 from icefield_train.tokenizer import load_tokenizer  # noqa: E402
 from tests.training.tiny import LABELS, METRICS, make_rows, write_tiny_model  # noqa: E402
@@ -102,6 +102,12 @@ def test_a_number_as_an_answer_has_more_digits_than_bf16(tmp_path: Path, model_t
     model, _ = new_model(folder, _task("regression"), 1)
     rows = fitting_rows(model.eval(), _rows(folder, "regression"))
     alone = Dist(rank=0, world_size=1)
+    if not takes_bf16(folder):
+        assert agreed_precision("auto", [["avx512_bf16"]], folder) == "fp32"
+        with pytest.raises(RuntimeError, match="BFloat16"):
+            predict(model, rows, alone, precision="bf16")
+        return
+    assert agreed_precision("auto", [["avx512_bf16"]], folder) == "bf16"
     exact = predict(model, rows, alone, precision="fp32").predicted
     assert exact == pytest.approx(_logits(model, rows)[:, 0].tolist(), abs=1e-6)
     with calculating_in("bf16"):

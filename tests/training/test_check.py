@@ -432,3 +432,13 @@ def test_a_task_s_folder_is_named_where_neither_it_nor_its_files_are_there(
     assert _refused(places, capsys, task="rte", data_dir=str(tmp_path / "glue")).endswith(
         f"{tmp_path}/glue lacks train.tsv and a folder RTE, train.tsv and dev.tsv expected"
     )
+
+
+def test_a_model_that_fails_in_bf16_is_refused_for_it(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(write_model(tmp_path / "model", model_type="deberta"))
+    assert _refused(places, capsys, model=folder, precision="bf16") == (
+        f"setting 'precision': value 'bf16' is not accepted; give auto or fp32; {folder} can't calculate in bf16"
+    )
+    _found(places, capsys, model=folder, precision="auto")

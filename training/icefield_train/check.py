@@ -14,6 +14,7 @@ from icefield_train.batch_plan import batch_warnings, plan_batches
 from icefield_train.config import TrainConfig, load_settings
 from icefield_train.doctor.findings import Findings, counted
 from icefield_train.doctor.lengths import tell_lengths
+from icefield_train.model_files import takes_bf16
 from icefield_train.model_layers import check_targets, listed_targets
 from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
@@ -43,6 +44,8 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size:
     if model and model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
+    if model and config.precision == "bf16" and not takes_bf16(model.path):
+        raise ValueError(refusal("precision", "bf16", f"auto or fp32; {config.model} can't calculate in bf16"))
     if model and config.lora:
         check_targets(model.path, listed_targets(config.lora_target_modules))
     data = staged.data

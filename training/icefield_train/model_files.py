@@ -34,6 +34,8 @@ _POSITIONS_FROM_PADDING = (
     *("camembert", "data2vec-text", "ibert", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta"),
     "xlm-roberta-xl",
 )
+# Their code mixes precisions and fails where some of it calculates in bf16.
+_FP32_ONLY = ("deberta",)
 TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt"),
     *("vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model"),
@@ -82,6 +84,15 @@ def _check_type(found: str, wanted: tuple[str, ...]) -> None:
         )
     if found not in wanted:
         raise ValueError(f"config.json: model_type '{found}' found, one of {', '.join(wanted)} expected")
+
+
+def takes_bf16(folder: Path) -> bool:
+    """Tell whether a model can calculate in bf16.
+
+    Raises:
+        ValueError: it has no config.
+    """
+    return _read_json(folder / "config.json").get("model_type") not in _FP32_ONLY
 
 
 def most_tokens(folder: Path) -> int:

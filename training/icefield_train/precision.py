@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn import functional
 
+from icefield_train.model_files import takes_bf16
+
 # Names that Linux gives to instructions that multiply bf16 numbers (x86, Arm).
 BF16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
-def agreed_precision(wanted: str, flags_of_ranks: Sequence[Sequence[str]]) -> str:
-    """Return "fp32" or "bf16"; ``auto`` is bf16 only where the CPUs of all ranks calculate in it."""
+def agreed_precision(wanted: str, flags_of_ranks: Sequence[Sequence[str]], model: Path) -> str:
+    """Return "fp32" or "bf16"; ``auto`` is bf16 only where the CPUs of all ranks and the model calculate in it."""
     if wanted != "auto":
         return wanted
+    if not takes_bf16(model):
+        return "fp32"
     return "bf16" if all(BF16_FLAGS.intersection(flags) for flags in flags_of_ranks) else "fp32"
 
 

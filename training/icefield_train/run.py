@@ -67,7 +67,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("rendezvous")
     ranks = distributed.start(place, config.deadline_rendezvous)
     machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
-    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines])
+    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines], Path(config.model))
     tell_start(config, ranks, machines, precision, journal)
 
     journal.enter("load")
