@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import Rule, choice, number, read_whole, refusal, whole
-from icefield_train.showing import shown
+from icefield_train.showing import SETTING_WIDTH, shown
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -168,12 +168,12 @@ def load_settings(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(
-            f"setting 'config': value '{path}' can't be read ({error.strerror}); give a JSON file"
+            f"setting 'config': value '{shown(path, SETTING_WIDTH)}' can't be read ({error.strerror}); give a JSON file"
         ) from None
     except ValueError:
         data = None
     if not isinstance(data, dict):
-        raise ValueError(f"setting 'config': value '{path}' is not accepted; give a file with a JSON object")
+        raise ValueError(refusal("config", path, "a file with a JSON object"))
     return data
 
 

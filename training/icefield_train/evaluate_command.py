@@ -13,6 +13,7 @@ from icefield_train.answering_arguments import answering_parser
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
 from icefield_train.part import Rows
+from icefield_train.showing import escaped
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
@@ -83,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
             task_name=arguments.task,
         )
     except ValueError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        print(escaped(" ".join(str(error).split())), file=sys.stderr)
         return 2
     if arguments.json:
         print(json.dumps(found))

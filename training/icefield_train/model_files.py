@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.kinds import DEFAULT_KIND
+from icefield_train.showing import shown
 
 # Encoders that transformers gives a head for rows and one for words, by their "model_type".
 ENCODERS = (
@@ -80,10 +81,10 @@ def _check_type(found: str, wanted: tuple[str, ...]) -> None:
     """Refuse a model of another type than those wanted."""
     if found in _WITHOUT_TOKENISER:
         raise ValueError(
-            f"config.json: model_type '{found}' takes no text from a tokeniser; nothing else is trained on here"
+            f"config.json: model_type '{shown(found)}' takes no text from a tokeniser; nothing else is trained on here"
         )
     if found not in wanted:
-        raise ValueError(f"config.json: model_type '{found}' found, one of {', '.join(wanted)} expected")
+        raise ValueError(f"config.json: model_type '{shown(found)}' found, one of {', '.join(wanted)} expected")
 
 
 def takes_bf16(folder: Path) -> bool:
@@ -130,7 +131,7 @@ def _check_sizes(config: dict[str, Any], shapes: dict[str, list[int]]) -> None:
             continue
         if (rows or shape[0], columns or shape[1]) != tuple(shape):
             raise ValueError(
-                f"{name} has the shape {shape[0]} x {shape[1]}, config.json says {rows or shape[0]} x "
+                f"{shown(name)} has the shape {shape[0]} x {shape[1]}, config.json says {rows or shape[0]} x "
                 f"{columns or shape[1]} (vocab_size, and embedding_size or hidden_size)"
             )
 
@@ -169,7 +170,7 @@ def _weights(folder: Path) -> list[Path]:
         names = sorted(set(_read_json(folder / WEIGHTS_INDEX).get("weight_map", {}).values()))
         missing = [name for name in names if not (folder / name).is_file()]
         if missing or not names:
-            raise ValueError(f"{missing[0] if missing else 'weight_map'} is missing, {WEIGHTS_INDEX} expects it")
+            raise ValueError(f"{shown(missing[0]) if missing else 'weight_map'} is missing, {WEIGHTS_INDEX} expects it")
         return [folder / WEIGHTS_INDEX, *(folder / name for name in names)]
     if (folder / "pytorch_model.bin").is_file():
         raise ValueError(f"{WEIGHTS} is missing (pytorch_model.bin is not read: convert it to safetensors)")

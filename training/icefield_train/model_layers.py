@@ -7,6 +7,7 @@ from pathlib import Path
 
 from icefield_train.model_files import check_safetensors
 from icefield_train.rules import refusal
+from icefield_train.showing import shown_names
 
 # Parts of names of tables of vectors, which are two-dimensional as the weights of linear layers are.
 _TABLES = ("embed", "wte", "wpe", "relative_attention_bias")
@@ -47,7 +48,7 @@ def check_targets(folder: Path, targets: Sequence[str]) -> None:
 
 def unknown_layer(target: str, layers: Sequence[str]) -> str:
     """Return the line that refuses a name of no layer."""
-    names = ", ".join(sorted({layer.rpartition(".")[2] for layer in layers}))
+    names = shown_names(sorted({layer.rpartition(".")[2] for layer in layers}))
     return refusal("lora_target_modules", target, f"names of layers of this model: {names}")
 
 

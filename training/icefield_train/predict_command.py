@@ -10,6 +10,7 @@ from icefield_train import predictions
 from icefield_train.answering import load_answering
 from icefield_train.answering_arguments import answering_parser
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import read_task
 
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
             precision=arguments.precision,
         )
     except ValueError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        print(escaped(" ".join(str(error).split())), file=sys.stderr)
         return 2
     except OSError as error:
         words = f"a folder that can be written ({error.filename}: {error.strerror})"
