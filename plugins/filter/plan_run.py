@@ -37,6 +37,7 @@ def plan_run(
             python=f"{home}/env/bin/python",
             code=staged["code"],
             run_dir=run_dir,
+            ccl=f"{home}/env/ccl",
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
         )
     except ValueError as error:
@@ -54,20 +55,31 @@ def refuse_nodes(
     settings: Mapping[str, Any],
     nodes: Sequence[Mapping[str, Any]],
     answers: Sequence[Mapping[str, Any]],
+    *,
+    size: int,
+    commands: Mapping[str, Any],
 ) -> str:
-    """Return the line that refuses these nodes for a run: too many processes, or not what a script's packages need.
+    """Return the line that refuses these nodes for a run: too many processes, no oneCCL, not what a script needs.
 
-    ``answers`` are what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
+    Args:
+        job: what the action ``run_job`` found.
+        settings: converted settings of the user.
+        nodes: ``name`` and ``address`` of each node.
+        answers: what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
+        size: number of nodes of the cluster.
+        commands: ``cluster`` and ``inventory`` for the commands that are told.
     """
     measured = [
-        {**node, "tuning": answer["tuning"]}
+        {**node, "tuning": answer["tuning"], "ccl": answer.get("ccl", False)}
         for node, answer in zip(nodes, answers, strict=True)
         if answer.get("tuning", {}).get("memory_bytes")
     ]
     if not measured:
         return ""
     fault = run_plan.ranks_fault(int(settings["nproc_per_node"]), measured)
-    return fault or (script_plan.platform_fault(job["script"], measured) if "script" in job else "")
+    if "script" in job:
+        return fault or script_plan.platform_fault(job["script"], measured)
+    return fault or run_plan.ccl_fault(settings, measured, int(size), commands)
 
 
 def train_config(

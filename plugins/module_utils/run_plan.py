@@ -48,6 +48,25 @@ def ranks_fault(nproc_per_node: int, nodes: Sequence[Mapping[str, Any]]) -> str:
     return refusal("nproc_per_node", nproc_per_node, words)
 
 
+def ccl_fault(
+    settings: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], size: int, options: Mapping[str, Any]
+) -> str:
+    """Return the line that refuses oneCCL where a node has none, or "".
+
+    Args:
+        settings: converted settings of the user.
+        nodes: the nodes of the run, each with ``name``, ``address`` and ``ccl``: whether it has oneCCL.
+        size: number of nodes of the cluster.
+        options: ``cluster`` and ``inventory`` for the command that is told.
+    """
+    lacking = [node for node in nodes if not node["ccl"]]
+    if settings["collectives"] != "ccl" or not lacking:
+        return ""
+    command = commands.playbook("provision", f"nodes={size}", "ccl=true", **options)
+    words = f"gloo or auto: {lacking[0]['name']} has no oneCCL; this puts it there: {command}"
+    return refusal("collectives", "ccl", words)
+
+
 def make_plan(
     settings: Mapping[str, Any],
     nodes: Sequence[Mapping[str, Any]],
@@ -56,6 +75,7 @@ def make_plan(
     python: str,
     code: str,
     run_dir: str,
+    ccl: str = "",
     script: Script | None = None,
 ) -> Plan:
     """Return the plan.
@@ -67,6 +87,7 @@ def make_plan(
         python: interpreter on the nodes.
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
+        ccl: folder of oneCCL on the nodes, for runs that may use it.
         script: what the ranks run in place of Icefield's training.
 
     Raises:
@@ -105,6 +126,8 @@ def make_plan(
         run_dir=run_dir,
         nodes=planned,
         prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
+        # A script chooses its backend itself.
+        ccl="" if script or settings["collectives"] == "gloo" else ccl,
         script=script,
     )
 

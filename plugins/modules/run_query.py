@@ -20,6 +20,10 @@ options:
     description: File that the role C(tuning) wrote.
     type: path
     default: ""
+  ccl_dir:
+    description: Folder of oneCCL.
+    type: path
+    default: ""
   trees:
     description: Staged folders to look for, each with C(kind) and C(digest).
     type: list
@@ -33,6 +37,10 @@ tuning:
   description: What the node measured about itself; empty where it was not provisioned.
   returned: always
   type: dict
+ccl:
+  description: Whether the node has oneCCL, built for its torch.
+  returned: always
+  type: bool
 missing:
   description: Those of O(trees) that the node lacks.
   returned: always
@@ -57,9 +65,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import run_folder, staging
+    from ansible.module_utils import ccl_marker, run_folder, staging
 except ImportError:  # imported by tests, from the checkout
-    from plugins.module_utils import run_folder, staging
+    from plugins.module_utils import ccl_marker, run_folder, staging
 
 
 def main() -> None:
@@ -69,6 +77,7 @@ def main() -> None:
             "runs_dir": {"type": "path", "required": True},
             "stage_dir": {"type": "path", "default": ""},
             "tuning_file": {"type": "path", "default": ""},
+            "ccl_dir": {"type": "path", "default": ""},
             "trees": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,
@@ -77,6 +86,7 @@ def main() -> None:
     module.exit_json(
         changed=False,
         tuning=run_folder.read_json(Path(module.params["tuning_file"])),
+        ccl=(Path(module.params["ccl_dir"]) / ccl_marker.NAME).is_file(),
         missing=[tree for tree in module.params["trees"] if not staging.is_complete(stage_dir, tree)],
         active=run_folder.active_run(runs_dir),
         runs=run_folder.runs_of(runs_dir),

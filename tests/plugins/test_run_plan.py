@@ -10,6 +10,7 @@ SETTINGS = {
     "nproc_per_node": 1,
     "rendezvous_port": 29500,
     "launcher": "torchrun",
+    "collectives": "gloo",
     **{f"deadline_{phase}": 60 for phase in run_plan.PHASES},
 }
 TUNING = {"cpus": 4.0, "cores": [0, 1, 2, 3], "interface": "eth0", "preload": "/lib/libtcmalloc.so"}
@@ -17,8 +18,18 @@ TUNING = {"cpus": 4.0, "cores": [0, 1, 2, 3], "interface": "eth0", "preload": "/
 
 def make(nodes, **settings):
     return run_plan.make_plan(
-        {**SETTINGS, **settings}, nodes, run_id="r", python="/env/bin/python", code="/code", run_dir="/runs/r"
+        {**SETTINGS, **settings},
+        nodes,
+        run_id="r",
+        python="/env/bin/python",
+        code="/code",
+        run_dir="/runs/r",
+        ccl="/env/ccl",
     )
+
+
+def refuse(settings, nodes, answers):
+    return filters.refuse_nodes({}, settings, nodes, answers, size=4, commands={"cluster": "c"})
 
 
 def node(name, address, **tuning):
@@ -60,11 +71,29 @@ def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s
     )
     assert run_plan.ranks_fault(3, nodes) == ""
     # Inputs of a role are looked at before its first task has asked a node.
-    settings = {"nproc_per_node": 1000}
-    assert filters.refuse_nodes({}, settings, nodes, [{}, {"tuning": {}}]) == ""
+    settings = {"nproc_per_node": 1000, "collectives": "gloo"}
+    assert refuse(settings, nodes, [{}, {"tuning": {}}]) == ""
     answers = [{}, {"tuning": {"memory_bytes": 3 << 30}}]
-    assert "give at most 3" in filters.refuse_nodes({}, settings, nodes, answers)
+    assert "give at most 3" in refuse(settings, nodes, answers)
     assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
+
+
+def test_oneccl_is_refused_where_a_node_has_none_with_the_command_that_puts_it_there():
+    nodes = [node("a", "10.0.0.1"), node("b", "10.0.0.2")]
+    has, lacks = ({"tuning": {"memory_bytes": 8 << 30}, "ccl": there} for there in (True, False))
+    settings = {"nproc_per_node": 1, "collectives": "ccl"}
+    assert refuse(settings, nodes, [has, has]) == ""
+    assert refuse(settings, nodes, [has, lacks]) == (
+        "setting 'collectives': value 'ccl' is not accepted; give gloo or auto: b has no oneCCL; this puts it there: "
+        "ansible-playbook provision.yml -e nodes=4 -e ccl=true -e cluster_name=c"
+    )
+    for collectives in ("gloo", "auto"):
+        assert refuse({**settings, "collectives": collectives}, nodes, [lacks, lacks]) == ""
+
+
+@pytest.mark.parametrize(("collectives", "folder"), [("gloo", ""), ("ccl", "/env/ccl"), ("auto", "/env/ccl")])
+def test_ranks_are_told_of_oneccl_where_they_may_use_it(collectives, folder):
+    assert make([node("a", "10.0.0.1")], collectives=collectives).ccl == folder
 
 
 def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_defaults():

@@ -148,14 +148,18 @@ def test_of_the_deadlines_those_apply_that_can_be_seen_from_outside():
     assert set(run_plan.SCRIPT_PHASES) < {name.removeprefix("deadline_") for name in SPECS}
 
 
+def refuse(job, answers):
+    return filters.refuse_nodes(job, {"nproc_per_node": 1}, NODES, answers, size=2, commands={})
+
+
 def test_nodes_whose_python_is_not_that_of_the_packages_are_refused():
     answers = [{"tuning": TUNING}, {"tuning": {**TUNING, "python": "3.12.3"}}]
-    assert filters.refuse_nodes(job(), {"nproc_per_node": 1}, NODES, answers) == ""
-    line = filters.refuse_nodes(job(packages=["x==1"]), {"nproc_per_node": 1}, NODES, answers)
+    assert refuse(job(), answers) == ""
+    line = refuse(job(packages=["x==1"]), answers)
     assert line.endswith(
         "give nothing, for b has Python 3.12 on x86_64, and packages are taken for Python 3.11 on x86_64"
     )
-    assert filters.refuse_nodes(job(packages=["x==1"]), {"nproc_per_node": 1}, NODES, [answers[0]] * 2) == ""
+    assert refuse(job(packages=["x==1"]), [answers[0]] * 2) == ""
 
 
 def test_the_config_of_a_run_tells_how_to_repeat_it():

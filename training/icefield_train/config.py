@@ -20,6 +20,7 @@ DIALECTS = ("auto", "csv", "csv-semicolon", "tsv", "tsv-quoted")
 EMPTY_CELLS = ("auto", "drop", "empty", "fail")
 WIRE_FORMATS = ("fp32", "bf16", "fp16")
 EMBEDDING_EXCHANGES = ("auto", "sparse", "dense")
+COLLECTIVES = ("gloo", "ccl", "auto")
 LR_SCALINGS = ("none", "linear", "sqrt")
 
 
@@ -91,6 +92,8 @@ class TrainConfig:
     """Use only the first so many training rows; 0 = all."""
     length_grouping: bool = True
     """Put rows of similar length into one batch."""
+    collectives: str = "gloo"
+    """Backend of what ranks exchange; one of COLLECTIVES; auto: the faster of both, measured."""
     wire_format: str = "fp32"
     """Format in which gradients are sent; one of WIRE_FORMATS."""
     embedding_exchange: str = "auto"
@@ -213,6 +216,7 @@ RULES: dict[str, Rule] = {
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
     "length_grouping": _FLAG,
+    "collectives": choice(COLLECTIVES),
     "wire_format": choice(WIRE_FORMATS),
     "embedding_exchange": choice(EMBEDDING_EXCHANGES),
     "bucket_mb": whole(1, 1024),

@@ -76,6 +76,8 @@ class Plan:
     """The nodes by rank, the head first."""
     prepare: list[str] = field(default_factory=list)
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
+    ccl: str = ""
+    """Folder of oneCCL on the nodes, where the ranks may use it, or ""."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
 

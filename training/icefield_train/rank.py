@@ -36,6 +36,13 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
         "PYTHONPATH": plan.code,
         "PYTHONUNBUFFERED": "1",
     }
+    if plan.ccl:
+        env |= {
+            "PYTHONPATH": f"{plan.code}:{plan.ccl}/python",
+            "ICEFIELD_CCL_PREFIX": plan.ccl,
+            # On one node ranks talk over its loopback, whatever else the node has.
+            "ICEFIELD_CCL_INTERFACE": node.interface if len(plan.nodes) > 1 else "lo",
+        }
     if node.preload:
         env["LD_PRELOAD"] = node.preload
     return env

@@ -13,11 +13,13 @@ from icefield_train import distributed, evaluate, loop, predictions, token_files
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
+from icefield_train.collectives import Choice
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
 from icefield_train.embedding_rows import choose_embedding
 from icefield_train.journal import Journal
+from icefield_train.last_words import on_request_to_end
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
 from icefield_train.machine import machine_facts
@@ -66,7 +68,12 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     files = token_files.prepare(config, lambda name, done: journal.status.touch())
 
     journal.enter("rendezvous")
-    ranks = distributed.start(place, config.deadline_rendezvous)
+    ranks = distributed.start(
+        place,
+        config.deadline_rendezvous,
+        "ccl" if config.collectives == "ccl" else "gloo",
+        deadline=config.deadline_step,
+    )
     machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
     precision = agreed_precision(config.precision, [machine["isa"] for machine in machines], Path(config.model))
     tell_start(config, ranks, machines, precision, journal)
@@ -75,6 +82,8 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
     embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
+    ranks, collectives = choose_collectives(config, ranks, loaded.model, embedding.parameter, journal)
+    on_request_to_end(lambda: distributed.waiting_for(ranks), journal)
     model = distributed.parallel(
         ranks,
         loaded.model,
@@ -109,6 +118,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         batches=loaded.batches,
         trained=trained,
         exchange={
+            **collectives.to_dict(),
             "wire_format": config.wire_format,
             "embedding_exchange": embedding.words,
             "bytes_sent_per_step": round(distributed.bytes_sent(model) / trained.steps),
@@ -166,6 +176,35 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
         batches=plan_batches(config, ranks.world_size),
         steps=num_steps(config, len(rows["train"]), ranks.world_size),
     )
+
+
+def choose_collectives(
+    config: TrainConfig, ranks: Dist, model: torch.nn.Module, embedding: str, journal: Journal
+) -> tuple[Dist, Choice]:
+    """Return the ranks over the backend that the setting names, or over the faster one; and which it is.
+
+    Args:
+        config: settings of the run.
+        ranks: this process among the ranks.
+        model: the model.
+        embedding: name of the weights that are exchanged by rows; "" = none.
+        journal: where to tell of it.
+    """
+    if config.collectives != "auto":
+        return ranks, Choice(backend=ranks.backend, reason="as asked for")
+    weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad and name != embedding}
+    ranks, choice = distributed.choose(
+        ranks,
+        journal.status.host,
+        deadline=config.deadline_step,
+        gradient_bytes=sum(4 * weight.numel() for weight in weights.values()),
+        touch=journal.status.touch,
+        bucket_mb=config.bucket_mb,
+        wire_format=config.wire_format,
+    )
+    journal.event("collectives", **choice.to_dict())
+    journal.log(f"collectives {choice.backend}: {choice.reason}")
+    return ranks, choice
 
 
 def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
