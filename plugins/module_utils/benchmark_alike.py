@@ -18,7 +18,7 @@ class Run:
     nodes: int
     repeat: int
     files: Files
-    """``config``, ``metrics`` and ``environment``: the content of these files of the run's folder."""
+    """``config``, ``metrics``, ``environment`` and ``result``: the content of these files of the run's folder."""
 
 
 def held_batch(files: Files) -> str:

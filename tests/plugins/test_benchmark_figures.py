@@ -1,0 +1,116 @@
+"""Tests of a benchmark's figures and of its table, on known numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plugins.module_utils.benchmark_alike import Run
+from plugins.module_utils.benchmark_figures import spread, summary
+from plugins.module_utils.benchmark_table import markdown
+
+# Wall seconds of the repeats.
+TIMES = {
+    ("article", 1): [100.0, 120.0, 110.0],
+    ("article", 2): [50.0, 60.0, 55.0],
+    ("icefield", 1): [20.0, 24.0, 22.0],
+    ("icefield", 2): [12.5, 12.0, 11.0],
+}
+
+
+def runs(*pairs: tuple[str, int], **metrics: Any) -> list[Run]:
+    """Return the runs of some recipes and numbers of nodes."""
+    return [
+        Run(
+            f"{recipe}-{nodes}-{repeat}",
+            recipe,
+            nodes,
+            repeat,
+            {
+                "config": {"per_device_batch_size": 32},
+                "metrics": {
+                    "wall_seconds": seconds,
+                    "precision": "fp32" if recipe == "article" else "bf16",
+                    "steps": 12 // nodes,
+                    "global_batch_size": 32 * nodes,
+                    "f1": 0.8,
+                    **metrics,
+                },
+                "environment": {},
+                "result": {"usd": 0.25} if recipe == "article" else {},
+            },
+        )
+        for recipe, nodes in pairs
+        for repeat, seconds in enumerate(TIMES[recipe, nodes], 1)
+    ]
+
+
+def rows(found: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the rows by recipe and number of nodes."""
+    return {(row["recipe"], row["nodes"]): row for row in found["rows"]}
+
+
+def test_the_spread_has_the_middle_and_both_ends() -> None:
+    assert spread([3.0, 1.0, 2.5]) == {"median": 2.5, "least": 1.0, "most": 3.0}
+    assert spread([1.0, 2.0])["median"] == 1.5
+
+
+def test_speedups_are_taken_within_a_repeat() -> None:
+    row = rows(summary(runs(*TIMES), "f1"))["icefield", 2]
+    # 20/12.5, 24/12, 22/11
+    assert row["speedup_tuned"] == {"median": 2.0, "least": 1.6, "most": 2.0}
+    assert row["speedup_own"] == row["speedup_tuned"]
+    assert row["efficiency"] == {"median": 1.0, "least": 0.8, "most": 1.0}
+    # 100/12.5, 120/12, 110/11; 50/12.5, 60/12, 55/11
+    assert row["speedup_article"] == {"median": 10.0, "least": 8.0, "most": 10.0}
+    assert row["speedup_article_same_nodes"] == {"median": 5.0, "least": 4.0, "most": 5.0}
+
+
+def test_the_efficiency_of_a_recipe_is_against_itself() -> None:
+    row = rows(summary(runs(*TIMES), "f1"))["article", 2]
+    assert row["efficiency"]["median"] == 1.0
+    assert row["speedup_tuned"] == {"median": 0.4, "least": 0.4, "most": 0.4}
+
+
+def test_no_speedup_without_its_peer() -> None:
+    row = rows(summary(runs(("icefield", 2), ("article", 2)), "f1"))["icefield", 2]
+    assert not {"speedup_own", "speedup_tuned", "speedup_article", "efficiency"} & set(row)
+    assert row["speedup_article_same_nodes"]["median"] == 5.0
+
+
+def test_a_figure_that_one_run_lacks_is_left_out() -> None:
+    found = runs(("icefield", 1), bytes_sent_per_step=5e6)
+    assert summary(found, "f1")["rows"][0]["bytes_sent_per_step"]["median"] == 5e6
+    del found[1].files["metrics"]["bytes_sent_per_step"]  # type: ignore[attr-defined]
+    assert "bytes_sent_per_step" not in summary(found, "f1")["rows"][0]
+
+
+def test_unlike_runs_have_no_summary() -> None:
+    with pytest.raises(ValueError, match="training rows"):
+        summary([*runs(("icefield", 1)), *runs(("icefield", 2), train_rows=5)], "f1")
+
+
+def test_the_table_has_medians_and_spreads() -> None:
+    assert markdown(summary(runs(("icefield", 1), ("icefield", 2), bytes_sent_per_step=5e6), "f1")) == (
+        "| recipe | nodes | precision | steps | global batch | wall s | against 1 node tuned | efficiency % "
+        "| MB sent per step and rank | f1 |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| icefield | 1 | bf16 | 12 | 32 | 22.0 (20.0 to 24.0) | 1.00 | 100 | 5.0 | 0.8000 |\n"
+        "| icefield | 2 | bf16 | 6 | 64 | 12.0 (11.0 to 12.5) | 2.00 (1.60 to 2.00) "
+        "| 100 (80 to 100) | 5.0 | 0.8000 |\n"
+        "\n"
+        "Held constant: a batch of 32 per rank.\n"
+    )
+
+
+def test_the_table_says_that_precision_differs_by_recipe() -> None:
+    table = markdown(summary(runs(("icefield", 1), ("article", 1)), "f1"))
+    assert "Precision differs between recipes by design" in table
+    assert "| article | 1 | fp32 |" in table
+
+
+def test_the_price_of_a_run_is_shown_where_it_is_known() -> None:
+    lines = markdown(summary(runs(("icefield", 1), ("article", 1)), "f1")).splitlines()
+    column = lines[0].split(" | ").index("$ per run")
+    assert [line.split(" | ")[column] for line in lines[2:4]] == ["0.2500", ""]
