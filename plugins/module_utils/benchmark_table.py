@@ -19,22 +19,27 @@ _COLUMNS = (
 )
 
 
-def markdown(summary: Mapping[str, Any]) -> str:
-    """Return the table of benchmark.json's content: the median, and in brackets the least and the most of the repeats.
+def cells(summary: Mapping[str, Any]) -> list[list[str]]:
+    """Return the table of benchmark.json's content, heads first: the median, in brackets the repeats' least and most.
 
     A column that no row has a figure for is left out.
     """
     metric = summary["metric"]
     rows = summary["rows"]
     columns = [column for column in (*_COLUMNS, (metric, metric, 1.0, ".4f")) if any(column[1] in row for row in rows)]
-    heads = ["recipe", "nodes", "precision", "steps", "global batch", *(column[0] for column in columns)]
-    lines = [_line(heads), _line(["---"] * len(heads))]
+    table = [["recipe", "nodes", "precision", "steps", "global batch", *(column[0] for column in columns)]]
     for row in rows:
         facts = [str(row[name]) for name in ("recipe", "nodes", "precision", "steps", "global_batch_size")]
-        lines.append(_line([*facts, *(_cell(row.get(name), factor, form) for _, name, factor, form in columns)]))
-    precisions = {row["precision"] for row in rows}
+        table.append([*facts, *(_cell(row.get(name), factor, form) for _, name, factor, form in columns)])
+    return table
+
+
+def markdown(summary: Mapping[str, Any]) -> str:
+    """Return the table in Markdown, and below it what was held constant."""
+    head, *body = cells(summary)
+    lines = [_line(head), _line(["---"] * len(head)), *map(_line, body)]
     notes = [f"Held constant: a batch of {summary['batch']}."]
-    if len(precisions) > 1:
+    if len({row["precision"] for row in summary["rows"]}) > 1:
         notes.append("Precision differs between recipes by design, not within one.")
     return "\n".join([*lines, "", " ".join(notes), ""])
 
