@@ -4,7 +4,7 @@ CLUSTER ?= icefield
 BIN := .venv/bin
 PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
 
-.PHONY: setup demo test lint unit cluster-tests docs destroy
+.PHONY: setup demo test lint unit cluster-tests test-glue docs destroy
 
 setup:
 	@scripts/setup
@@ -23,6 +23,9 @@ unit: setup
 
 cluster-tests: setup
 	@scripts/cluster-tests
+
+test-glue: setup
+	@source .venv/bin/activate && pytest -m long tests
 
 docs: setup
 	@$(BIN)/python docs/generate.py

@@ -15,7 +15,7 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import commands, podman, script_args, settings_check, settings_machine
+from plugins.module_utils import commands, conda_settings, podman, script_args, settings_check, settings_machine
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -86,6 +86,8 @@ class ActionModule(ControllerAction):
         called_from = Path(os.environ.get("PWD", "."))
         wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
+        if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
+            yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
         if backend == "local" and args["playbook"] in ("train", "status"):
             self._stopped = stopped_nodes(values["cluster_name"])

@@ -85,10 +85,11 @@ def train_config(
     command = run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands, used)
     if "script" in job:
         return script_plan.config_of(job, settings, home, command)
+    staged = _staged(job, home)
     return {
         **run_job.training_settings(settings),
-        "data_dir": _staged(job, home)["data"],
-        "model": _staged(job, home)["models"],
+        "data_dir": staged["data"],
+        "model": staged["models"],
         "model_name": job["model"]["name"],
         "data_digest": digests["data"],
         "model_digest": digests["models"],

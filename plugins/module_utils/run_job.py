@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,23 +43,22 @@ def absolute_sources(settings: Mapping[str, Any], called_from: Path) -> dict[str
     """
     found = {}
     for name in ("data_dir", "model"):
-        folder = called_from / Path(settings[name]).expanduser()
-        found[name] = str(folder.resolve()) if settings[name] and folder.is_dir() else settings[name]
+        found[name] = _absolute(settings[name], called_from, Path.is_dir)
     for name in ("train_file", "dev_file", "test_file"):
         file = Path(settings[name]).expanduser()
         inside = settings["data_dir"] and not file.is_absolute() and (Path(found["data_dir"]) / file).exists()
-        outside = settings[name] and not inside and (called_from / file).is_file()
-        found[name] = str((called_from / file).resolve()) if outside else settings[name]
+        found[name] = settings[name] if inside else _absolute(settings[name], called_from, Path.is_file)
     return found
 
 
 def absolute_paths(settings: Mapping[str, Any], called_from: Path, names: Iterable[str]) -> dict[str, str]:
     """Return settings that name files or folders, as absolute paths where these are, so that they hold anywhere."""
-    found = {}
-    for name in names:
-        path = called_from / Path(settings[name]).expanduser()
-        found[name] = str(path.resolve()) if settings[name] and path.exists() else settings[name]
-    return found
+    return {name: _absolute(settings[name], called_from, Path.exists) for name in names}
+
+
+def _absolute(value: str, called_from: Path, is_there: Callable[[Path], bool]) -> str:
+    path = called_from / Path(value).expanduser()
+    return str(path.resolve()) if value and is_there(path) else value
 
 
 def run_check(

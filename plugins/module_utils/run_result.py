@@ -53,6 +53,7 @@ def result_table(run_dir: Path) -> list[str]:
             f"{metrics.get('samples_per_second', 0):.1f} samples/s",
             f"{metrics.get('tokens_per_second', 0):.0f} tokens/s",
         ),
+        *_gradients(metrics),
         ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
         *scores,
     ]
@@ -60,6 +61,13 @@ def result_table(run_dir: Path) -> list[str]:
         rows.append(("cost", f"${result['usd']:.4f}", f"${result['usd_hour']:.4f} per hour on demand"))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
+
+
+def _gradients(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    # What one rank does not send, and what older runs did not count, is not told.
+    size = metrics.get("bytes_sent_per_step")
+    note = f"per step and rank, in {metrics.get('wire_format')}, word embeddings {metrics.get('embedding_exchange')}"
+    return [("gradients", f"{size / 1e6:.1f} MB", note)] if size else []
 
 
 def cost(run_dir: Path, usd_hours: Sequence[float | str | None]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.rules import Rule, number, refusal, whole
-from plugins.module_utils import local_net, podman
+from plugins.module_utils import conda_settings, local_net, podman
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
@@ -196,6 +196,7 @@ RULES: dict[str, Rule] = {
         test=lambda paths: all(path.startswith("/") for path in paths),
     ),
     "stack": _matches(r"[a-z0-9][a-z0-9._-]*", "the name of a file in requirements/stacks, without .txt"),
+    **conda_settings.RULES,
     "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
     "nproc_per_node": whole(1),
     **{

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: python_env
-short_description: Make a virtual environment hold exactly the packages of a lock
+short_description: Make a Python environment hold the packages of a lock
 description:
   - uv, taken from the wheelhouse, installs from the wheels there (C(source=wheelhouse), no network) or from the index.
+  - A virtual environment (C(manager=venv)) then holds exactly the packages of the lock. A conda environment
+    (C(manager=conda)), which the module C(conda_env) made, keeps the Python packages that conda brought beside them; of
+    those that the lock has too, the lock's version takes the place.
   - Every wheel is compared with the wheelhouse's manifest before it is used. Byte code is compiled once, here.
   - A marker with the lock's digest, written last, tells a complete environment.
 options:
@@ -31,6 +34,11 @@ options:
     description: Extra index for C(source=index).
     type: str
     default: ""
+  manager:
+    description: What the environment is.
+    type: str
+    choices: [venv, conda]
+    default: venv
   query:
     description: Only tell whether the environment equals the lock.
     type: bool
@@ -49,8 +57,6 @@ ready:
   type: bool
 """
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -61,30 +67,11 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import lockfile
+    from ansible.module_utils import conda_prefix, lockfile, pushed_wheels
 except ImportError:
-    from plugins.module_utils import lockfile
+    from plugins.module_utils import conda_prefix, lockfile, pushed_wheels
 
 MARKER = ".icefield-lock"
-
-
-def verify(wheelhouse: Path) -> None:
-    """Compare every wheel with the manifest.
-
-    Raises:
-        ValueError: a wheel is missing or its SHA-256 differs.
-    """
-    manifest = json.loads((wheelhouse / "manifest.json").read_text())
-    for name, entry in manifest["wheels"].items():
-        file = wheelhouse / name
-        if not file.is_file():
-            raise ValueError(f"{name} of the manifest is not in {wheelhouse}")
-        digest = hashlib.sha256()
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        if digest.hexdigest() != entry["sha256"]:
-            raise ValueError(f"{name} differs from its SHA-256 in the manifest; delete it on the controller and repeat")
 
 
 def unpack_uv(wheelhouse: Path, folder: Path) -> Path:
@@ -120,10 +107,15 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
             extra = module.params["torch_index_url"]
             where = ["--extra-index-url", extra, "--index-strategy", "unsafe-best-match"] if extra else []
         python = str(path / "bin" / "python")
-        steps = [
-            [sys.executable, "-m", "venv", "--without-pip", str(path)],
-            [str(uv), "pip", "sync", "--python", python, "--no-build", "--link-mode", "copy", *where, str(lock)],
-        ]
+        common = ["--python", python, "--no-build", "--link-mode", "copy", *where]
+        if module.params["manager"] == "conda":
+            # Not sync, which would take out what conda brought. The lock is complete, so nothing else is resolved.
+            steps = [[str(uv), "pip", "install", "--break-system-packages", "--no-deps", *common, "-r", str(lock)]]
+        else:
+            steps = [
+                [sys.executable, "-m", "venv", "--without-pip", str(path)],
+                [str(uv), "pip", "sync", *common, str(lock)],
+            ]
         environment = os.environ | {"UV_NO_CACHE": "1", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
         for step in steps:
             done = subprocess.run(step, env=environment, capture_output=True, text=True, check=False)
@@ -150,6 +142,14 @@ def compile_all(path: Path) -> None:
     subprocess.run([*command, str(path / "lib")], capture_output=True, check=False)
 
 
+def below(path: Path, manager: str) -> str:
+    """Return, as a pin, what the packages stand on: the node's Python, or the conda environment by its lock."""
+    if manager == "venv":
+        return f"python=={sys.version_info[0]}.{sys.version_info[1]}"
+    marker = path / conda_prefix.MARKER
+    return f"conda=={marker.read_text().strip() if marker.is_file() else 'none'}"
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -159,6 +159,7 @@ def main() -> None:
             "wheelhouse": {"type": "path"},
             "source": {"type": "str", "choices": ["wheelhouse", "index"], "default": "wheelhouse"},
             "torch_index_url": {"type": "str", "default": ""},
+            "manager": {"type": "str", "choices": ["venv", "conda"], "default": "venv"},
             "query": {"type": "bool", "default": False},
             "compile": {"type": "bool", "default": True},
         },
@@ -167,7 +168,7 @@ def main() -> None:
     path = Path(module.params["path"])
     marker = path / MARKER
     try:
-        want = lockfile.digest([module.params["lock"], f"python=={sys.version_info[0]}.{sys.version_info[1]}"])
+        want = lockfile.digest([module.params["lock"], below(path, module.params["manager"])])
     except ValueError as error:
         module.fail_json(msg=f"cannot read the lock: {error}")
     ready = marker.is_file() and marker.read_text().strip() == want
@@ -176,8 +177,10 @@ def main() -> None:
     if not module.params["wheelhouse"]:
         module.fail_json(msg="wheelhouse is needed to install")
     wheelhouse = Path(module.params["wheelhouse"])
+    if module.params["manager"] == "conda" and not (path / conda_prefix.MARKER).is_file():
+        module.fail_json(msg=f"{path} holds no conda environment to install into")
     try:
-        verify(wheelhouse)
+        pushed_wheels.verify(wheelhouse)
         marker.unlink(missing_ok=True)
         install(module, path, wheelhouse)
     except (OSError, ValueError) as error:

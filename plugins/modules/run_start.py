@@ -54,9 +54,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import run_folder
+    from ansible.module_utils import conda_prefix, run_folder
 except ImportError:  # imported by tests, from the checkout
-    from plugins.module_utils import run_folder
+    from plugins.module_utils import conda_prefix, run_folder
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
@@ -66,7 +66,19 @@ def write(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def start(run_dir: Path, plan: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start the supervisor in a session of its own."""
+    """Start the supervisor in a session of its own.
+
+    Raises:
+        ValueError: the conda environment could not be activated.
+    """
+    # Nothing of the login that happened to start it.
+    clean = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": os.path.expanduser("~"),  # noqa: PTH111 - Path.home() raises where there is none
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": plan["code"],
+    }
+    environment = conda_prefix.activated(Path(plan["python"]).parents[1], clean)
     with (run_dir / "logs" / f"supervisor-{(run_dir / 'node').read_text()}.log").open("ab") as log:
         return subprocess.Popen(
             [plan["python"], "-m", "icefield_train", "supervise", "--run-dir", str(run_dir)],
@@ -74,13 +86,7 @@ def start(run_dir: Path, plan: dict[str, str]) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd="/",
-            # Nothing of the login that happened to start it.
-            env={
-                "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-                "HOME": os.path.expanduser("~"),  # noqa: PTH111 - Path.home() raises where there is none
-                "LANG": "C.UTF-8",
-                "PYTHONPATH": plan["code"],
-            },
+            env=environment,
             start_new_session=True,
         )
 
@@ -114,7 +120,10 @@ def main() -> None:
     write(run_dir / "node", params["node"])
     write(run_dir / "config.json", json.dumps(params["config"], indent=1) + "\n")
     write(run_dir / "plan.json", json.dumps(params["plan"], indent=1) + "\n")
-    supervisor = start(run_dir, params["plan"])
+    try:
+        supervisor = start(run_dir, params["plan"])
+    except ValueError as error:
+        module.fail_json(msg=f"{params['node']}: {error}")
     until = time.monotonic() + params["timeout"]
     while supervisor.poll() is None and run_folder.active_run(runs_dir) != params["run_id"]:
         if time.monotonic() > until:

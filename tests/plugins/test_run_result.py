@@ -27,6 +27,9 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
         "precision": "bf16",
         "seed": 42,
         "samples_per_second": 45.25,
+        "bytes_sent_per_step": 35_100_000,
+        "wire_format": "bf16",
+        "embedding_exchange": "sparse, the rows of a step's tokens",
         "tokens_per_second": 2500.0,
         "wall_seconds": 245.0,
         "train_seconds": 230.0,
@@ -40,11 +43,16 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "(majority class 0.8120)" in table
     assert "3668 training rows, 408 dev rows" in table
     assert "seed 42" in table
+    assert "35.1 MB " in table
+    assert "per step and rank, in bf16, word embeddings sparse, the rows of a step's tokens" in table
     assert "3 epochs, global batch 32, learning rate 0.0001" in table
-    (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "epochs": 1, "world_size": 1}))
+    (tmp_path / "metrics.json").write_text(
+        json.dumps({**metrics, "epochs": 1, "world_size": 1, "bytes_sent_per_step": 0})
+    )
     table = "\n".join(run_result.result_table(tmp_path))
     assert "1 epoch, global" in table
     assert "1 rank\n" in table
+    assert "gradients" not in table
 
 
 def test_what_a_run_cost(tmp_path):

@@ -38,6 +38,11 @@ def play(*arguments, cwd=ROOT):
             "setting 'precision': value 'fp8' is not accepted; give one of auto, fp32, bf16",
         ),
         (
+            ["provision.yml", "-e", "env_manager=conda", "-e", "conda_lock=/nowhere/lock.txt"],
+            "setting 'conda_lock': value '/nowhere/lock.txt' is not accepted; give a file as "
+            "`conda list --explicit --sha256` writes it (no such file or directory)",
+        ),
+        (
             ["train.yml"],
             "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
         ),

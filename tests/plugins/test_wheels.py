@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from plugins.module_utils import pushed_wheels
 from plugins.module_utils.wheels import platform_args
 from plugins.modules import python_env, wheelhouse
 
@@ -30,7 +31,7 @@ def test_the_manifest_lists_wheels_and_nothing_else(wheels):
 
 
 def test_the_wheels_of_the_manifest_are_accepted(wheels):
-    python_env.verify(wheels)
+    pushed_wheels.verify(wheels)
     assert wheelhouse.is_complete(wheels, DIGEST)
 
 
@@ -38,13 +39,13 @@ def test_a_tampered_wheel_of_the_same_size_is_refused_by_name(wheels):
     wheel = wheels / "b-2-py3-none-any.whl"
     wheel.write_bytes(wheel.read_bytes()[:-1] + b"L")
     with pytest.raises(ValueError, match=r"b-2-py3-none-any\.whl differs from its SHA-256"):
-        python_env.verify(wheels)
+        pushed_wheels.verify(wheels)
 
 
 def test_a_wheel_that_is_gone_is_refused_and_downloaded_again(wheels):
     (wheels / "a-1-py3-none-any.whl").unlink()
     with pytest.raises(ValueError, match=r"a-1-py3-none-any\.whl of the manifest is not in"):
-        python_env.verify(wheels)
+        pushed_wheels.verify(wheels)
     assert not wheelhouse.is_complete(wheels, DIGEST)
 
 

@@ -20,6 +20,12 @@ from icefield_train.tasks import TASKS
         ({"epochs": 1.5}, "setting 'epochs': value '1.5' is not accepted; give a whole number of at least 1"),
         ({"epochs": True}, "setting 'epochs': value 'True' is not accepted; give a whole number of at least 1"),
         ({"precision": "fp8"}, "setting 'precision': value 'fp8' is not accepted; give one of auto, fp32, bf16"),
+        ({"wire_format": "fp8"}, "setting 'wire_format': value 'fp8' is not accepted; give one of fp32, bf16, fp16"),
+        (
+            {"embedding_exchange": "sometimes"},
+            "setting 'embedding_exchange': value 'sometimes' is not accepted; give one of auto, sparse, dense",
+        ),
+        ({"bucket_mb": 0}, "setting 'bucket_mb': value '0' is not accepted; give a whole number from 1 to 1024"),
         ({"task": "mprc"}, f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
         ({"learning_rate": 0}, "setting 'learning_rate': value '0.0' is not accepted; give a number above 0"),
         ({"learning_rate": "nan"}, "setting 'learning_rate': value 'nan' is not accepted; give a number above 0"),

@@ -23,6 +23,9 @@ METRICS = {
     "nodes": 2,
     "world_size": 2,
     "precision": "bf16",
+    "wire_format": "bf16",
+    "embedding_exchange": "sparse, the rows of a step's tokens",
+    "bytes_sent_per_step": 35_100_000,
     "samples_per_second": 45.25,
     "tokens_per_second": 2500.4,
     "train_seconds": 230.0,
@@ -57,6 +60,7 @@ def test_a_finished_run_shows_its_metrics_its_curves_and_how_to_repeat_it(folder
     assert "mrpc-&lt;4&gt;" in page
     assert "<4>" not in page
     assert "mini &amp; co fine-tuned on mrpc, finished" in page
+    assert "35.1 MB sent per step and rank, in bf16; word embeddings: sparse, the rows of a step" in page
     assert "3 steps with a global batch of 33 rows: 16 or 17 on each of 2 ranks, in up to 2 passes" in page
     assert "<th>majority class</th>" in page
     assert "87.7%" in page

@@ -18,6 +18,8 @@ PRECISIONS = ("auto", "fp32", "bf16")
 PROBLEMS = ("auto", "classification", "regression", "multilabel")
 DIALECTS = ("auto", "csv", "csv-semicolon", "tsv", "tsv-quoted")
 EMPTY_CELLS = ("auto", "drop", "empty", "fail")
+WIRE_FORMATS = ("fp32", "bf16", "fp16")
+EMBEDDING_EXCHANGES = ("auto", "sparse", "dense")
 LR_SCALINGS = ("none", "linear", "sqrt")
 
 
@@ -89,6 +91,12 @@ class TrainConfig:
     """Use only the first so many training rows; 0 = all."""
     length_grouping: bool = True
     """Put rows of similar length into one batch."""
+    wire_format: str = "fp32"
+    """Format in which gradients are sent; one of WIRE_FORMATS."""
+    embedding_exchange: str = "auto"
+    """Which rows of the word embeddings' gradients are sent; one of EMBEDDING_EXCHANGES."""
+    bucket_mb: int = 5
+    """MiB of gradients that are sent together."""
     lora: bool = False
     """Train low-rank adapters instead of the weights."""
     lora_r: int = 16
@@ -205,6 +213,9 @@ RULES: dict[str, Rule] = {
     "max_steps": whole(0, zero="no limit"),
     "train_rows": whole(0, zero="all"),
     "length_grouping": _FLAG,
+    "wire_format": choice(WIRE_FORMATS),
+    "embedding_exchange": choice(EMBEDDING_EXCHANGES),
+    "bucket_mb": whole(1, 1024),
     "lora": _FLAG,
     "lora_r": whole(1),
     "lora_alpha": whole(1),

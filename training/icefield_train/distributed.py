@@ -1,4 +1,4 @@
-"""All that ranks say to each other. Nothing else calls ``torch.distributed``.
+"""All that ranks say to each other. Nothing else calls ``torch.distributed`` but ``parallel``, which is used from here.
 
 A process on its own is rank 0 of 1: each function then does what it says without a process group.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from icefield_train.launch_env import Place
+from icefield_train.parallel import ParallelModel
 
 # Waiting ends so many seconds after the deadline: the supervisors, which know which rank is late, speak first.
 _GRACE_SECONDS = 15
@@ -97,20 +98,42 @@ def wait_for_ranks(ranks: Dist) -> None:
         dist.barrier()
 
 
-def parallel(ranks: Dist, model: torch.nn.Module) -> torch.nn.Module:
-    """Return the model with gradients averaged over the ranks in each backward pass; all get rank 0's weights."""
+def parallel(ranks: Dist, model: torch.nn.Module, *, deadline: float = 120, **options: Any) -> torch.nn.Module:
+    """Return the model with gradients averaged over the ranks in each backward pass; all get rank 0's weights.
+
+    Args:
+        ranks: this process among the ranks.
+        model: the model.
+        deadline: seconds to wait for others in an exchange; see ``set_deadline``.
+        options: how gradients are exchanged; see ``parallel.ParallelModel``.
+    """
     if ranks.world_size == 1:
         return model
-    from torch.nn.parallel import DistributedDataParallel
-
     with warnings.catch_warnings():
         # Torch 2.13 gives broadcast_buffers a new name, which older ones of our stacks do not know.
         warnings.simplefilter("ignore", FutureWarning)
-        return DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)
+        return ParallelModel(model, timeout=timedelta(seconds=deadline + _GRACE_SECONDS), **options)
 
 
-def exchange(model: torch.nn.Module, *, last: bool) -> contextlib.AbstractContextManager[object]:
-    """Return the context of one of several passes of a step: gradients are exchanged in the last one."""
-    if last or not hasattr(model, "no_sync"):
-        return contextlib.nullcontext()
-    return model.no_sync()
+def begin_step(model: torch.nn.Module, tokens: Callable[[], torch.Tensor]) -> None:
+    """Tell the model which tokens the ranks have in the step that begins; int64 [tokens], each once."""
+    if isinstance(model, ParallelModel):
+        model.begin_step(tokens())
+
+
+@contextlib.contextmanager
+def exchange(model: torch.nn.Module, *, last: bool) -> Iterator[None]:
+    """Be the context of one of several passes of a step: gradients are exchanged in the last one."""
+    if not isinstance(model, ParallelModel):
+        yield
+    elif last:
+        with model.last_pass():
+            yield
+    else:
+        with model.no_sync():
+            yield
+
+
+def bytes_sent(model: torch.nn.Module) -> int:
+    """Return how many bytes of gradients this rank has sent so far."""
+    return model.bytes_sent if isinstance(model, ParallelModel) else 0

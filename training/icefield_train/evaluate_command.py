@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.answering import load_answering
-from icefield_train.arguments import Parser
-from icefield_train.config import PRECISIONS
+from icefield_train.answering_arguments import answering_parser, parse
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
 from icefield_train.part import Rows
-from icefield_train.rules import refusal
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
@@ -70,17 +68,12 @@ def evaluate(
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; a refusal is one line on standard error and exit code 2."""
-    parser = Parser(prog="evaluate", description="Print the metrics of a trained model on the dev rows.")
-    parser.add_argument("--model", type=Path, required=True, help="folder of the trained model")
-    parser.add_argument("--data", type=Path, required=True, help="staged data, or a folder with the task's own files")
+    description = "Print the metrics of a trained model on the dev rows."
+    parser = answering_parser("evaluate", description, data="staged data, or a folder with the task's own files")
     glue = [name for name, task in TASKS.items() if task.source == "glue"]
     parser.add_argument("--task", choices=glue, default="", help="whose own files --data has, where it is not staged")
-    parser.add_argument("--batch-size", type=int, default=0, help="rows per forward pass (default: 0, as in training)")
-    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="default: auto")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args(argv)
-    if arguments.batch_size < 0:
-        parser.error(refusal("batch-size", arguments.batch_size, "a whole number of at least 0 (0 = as in training)"))
+    arguments = parse(parser, argv)
     try:
         found = evaluate(
             arguments.model,

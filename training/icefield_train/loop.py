@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from icefield_train.batches import deal, epoch_batches
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
+from icefield_train.embedding_rows import step_tokens
 from icefield_train.failures import PeerError
 from icefield_train.objectives import OBJECTIVES
 from icefield_train.precision import calculating_in
@@ -87,6 +89,7 @@ def train(
         for batch in batches[: steps - step]:
             step += 1
             mine = deal(batch, lengths, ranks.world_size)[ranks.rank]
+            distributed.begin_step(model, functools.partial(step_tokens, rows, batch))
             # A batch of rows without a label has no loss, and nothing to divide by.
             counted = sum(counts[row] for row in batch) or 1
             local_loss = backward(model, rows, plan.split(mine), batch[0], counted, ranks, precision)

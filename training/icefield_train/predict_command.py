@@ -8,8 +8,7 @@ from pathlib import Path
 
 from icefield_train import predictions
 from icefield_train.answering import load_answering
-from icefield_train.arguments import Parser
-from icefield_train.config import PRECISIONS
+from icefield_train.answering_arguments import answering_parser, parse
 from icefield_train.rules import refusal
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import read_task
@@ -35,15 +34,10 @@ def predict(model_dir: Path, data_dir: Path, out: Path, *, batch_size: int, prec
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; a refusal is one line on standard error and exit code 2."""
-    parser = Parser(prog="predict", description="Write what a trained model answers to the rows without labels.")
-    parser.add_argument("--model", type=Path, required=True, help="folder of the trained model")
-    parser.add_argument("--data", type=Path, required=True, help="staged data")
+    description = "Write what a trained model answers to the rows without labels."
+    parser = answering_parser("predict", description, data="staged data")
     parser.add_argument("--out", type=Path, required=True, help="folder for the files, such as MRPC.tsv")
-    parser.add_argument("--batch-size", type=int, default=0, help="rows per forward pass (default: 0, as in training)")
-    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="default: auto")
-    arguments = parser.parse_args(argv)
-    if arguments.batch_size < 0:
-        parser.error(refusal("batch-size", arguments.batch_size, "a whole number of at least 0 (0 = as in training)"))
+    arguments = parse(parser, argv)
     try:
         written = predict(
             arguments.model,

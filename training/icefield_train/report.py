@@ -112,6 +112,9 @@ def _setup(
     yield "seed", config.get("seed")
     yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
     yield "head", plan.get("head")
+    if metrics.get("bytes_sent_per_step"):
+        size = f"{metrics['bytes_sent_per_step'] / 1e6:.1f} MB sent per step and rank, in {metrics['wire_format']}"
+        yield "gradients", f"{size}; word embeddings: {metrics['embedding_exchange']}"
     if "train_seconds" in metrics:
         yield "speed", f"{metrics['samples_per_second']:.1f} samples/s, {metrics['tokens_per_second']:,.0f} tokens/s"
         yield (

@@ -26,6 +26,8 @@ class Results:
     precision: str
     batches: BatchPlan
     trained: Trained
+    exchange: dict[str, Any]
+    """How gradients were exchanged, and the bytes of them that a rank sends per step, on the average of all steps."""
     predictions: dict[str, Predictions]
     """By the name of the dev split, the main one first."""
     train_rows: int
@@ -60,6 +62,7 @@ class Results:
             "learning_rate": self.batches.learning_rate,
             "world_size": len(self.machines),
             "nodes": len({machine["host"] for machine in self.machines}),
+            **self.exchange,
             "samples_per_second": trained.samples / trained.seconds,
             "tokens_per_second": trained.tokens / trained.seconds,
             "train_seconds": trained.seconds,

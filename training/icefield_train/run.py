@@ -16,6 +16,7 @@ from icefield_train.checkpoint import save_adapters, save_model
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
+from icefield_train.embedding_rows import choose_embedding
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
@@ -73,8 +74,17 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("load")
     distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
-    model = distributed.parallel(ranks, loaded.model)
+    embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
+    model = distributed.parallel(
+        ranks,
+        loaded.model,
+        deadline=config.deadline_step,
+        wire_format=config.wire_format,
+        bucket_mb=config.bucket_mb,
+        embedding=embedding.parameter,
+    )
     tell_plan(config, loaded, ranks, journal)
+    journal.log(f"gradients in {config.wire_format}, word embeddings: {embedding.words}")
 
     journal.enter("step")
     trained = loop.train(
@@ -96,6 +106,11 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         precision=precision,
         batches=loaded.batches,
         trained=trained,
+        exchange={
+            "wire_format": config.wire_format,
+            "embedding_exchange": embedding.words,
+            "bytes_sent_per_step": round(distributed.bytes_sent(model) / trained.steps),
+        },
         predictions={
             name: evaluate.predict(loaded.model, rows, ranks, precision=precision, on_batch=journal.status.touch)
             for name, rows in loaded.dev_rows.items()

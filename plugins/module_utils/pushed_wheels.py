@@ -1,0 +1,31 @@
+"""Wheels that were pushed to a node: none is used that is not the one of the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+
+def sha256(path: Path) -> str:
+    """Return the hex SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def verify(wheelhouse: Path) -> None:
+    """Compare every wheel with the manifest.
+
+    Raises:
+        ValueError: a wheel is missing or its SHA-256 differs.
+    """
+    manifest = json.loads((wheelhouse / "manifest.json").read_text())
+    for name, entry in manifest["wheels"].items():
+        file = wheelhouse / name
+        if not file.is_file():
+            raise ValueError(f"{name} of the manifest is not in {wheelhouse}")
+        if sha256(file) != entry["sha256"]:
+            raise ValueError(f"{name} differs from its SHA-256 in the manifest; delete it on the controller and repeat")
