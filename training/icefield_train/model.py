@@ -15,6 +15,7 @@ from icefield_train.data import EncodedRows
 from icefield_train.heads import class_order, fit_head, names_of, reorder
 from icefield_train.lora import with_adapters
 from icefield_train.objectives import OBJECTIVES
+from icefield_train.showing import shown_names
 from icefield_train.staged_task import StagedTask
 
 
@@ -73,7 +74,7 @@ def trained_model(folder: str | Path, task: StagedTask) -> Any:
     found = names_of(model.config)
     order = class_order(found, task.labels)
     if order is None:
-        raise ValueError(f"it answers with {', '.join(found)}, the data has {', '.join(task.labels)}")
+        raise ValueError(f"it answers with {shown_names(found)}, the data has {shown_names(task.labels)}")
     reorder(model, order)
     for name, value in _names(task.labels).items():
         setattr(model.config, name, value)

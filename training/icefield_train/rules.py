@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from icefield_train.showing import SETTING_WIDTH, shown
+
 
 def refusal(name: str, value: object, words: str) -> str:
     """Return the one line that refuses a value."""
-    return f"setting '{name}': value '{value}' is not accepted; give {words}"
+    return f"setting '{name}': value '{shown(value, SETTING_WIDTH)}' is not accepted; give {words}"
 
 
 def user_path(name: str, value: str, words: str) -> Path:
