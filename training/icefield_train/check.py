@@ -67,6 +67,13 @@ def num_steps(config: TrainConfig, rows: int, world_size: int = 1) -> int:
     return min(steps, config.max_steps or steps)
 
 
+def samples_of(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
+    """Return the number of rows that ``steps`` steps on so many training rows take."""
+    batch = plan_batches(config, world_size).global_batch_size
+    epochs, rest = divmod(steps, math.ceil(rows / batch))
+    return epochs * rows + min(rest * batch, rows)
+
+
 def num_epochs(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
     """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
     return min(config.epochs, math.ceil(steps / math.ceil(rows / plan_batches(config, world_size).global_batch_size)))

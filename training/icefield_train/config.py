@@ -22,6 +22,8 @@ EMPTY_CELLS = ("auto", "drop", "empty", "fail")
 WIRE_FORMATS = ("fp32", "bf16", "fp16")
 EMBEDDING_EXCHANGES = ("auto", "sparse", "dense")
 LR_SCALINGS = ("none", "linear", "sqrt")
+# Recipe -> module whose ``run`` goes through a run by it.
+RECIPES = {"icefield": "icefield_train.run", "article": "icefield_train.recipes.article"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +110,10 @@ class TrainConfig:
     """Share of their inputs that is left out in training."""
     lora_target_modules: str = ""
     """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
+    recipe: str = "icefield"
+    """How it is trained; a name of RECIPES. article: as stock libraries do it, to compare with."""
+    measure_peak: bool = False
+    """Measure how fast the ranks multiply matrices, when all else that is measured is done."""
     tokens_dir: str = ""
     """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
@@ -217,6 +223,8 @@ RULES: dict[str, Rule] = {
     "wire_format": choice(WIRE_FORMATS),
     "embedding_exchange": choice(EMBEDDING_EXCHANGES),
     "bucket_mb": whole(1, 1024),
+    "recipe": choice(tuple(RECIPES)),
+    "measure_peak": _FLAG,
     "lora": _FLAG,
     "lora_r": whole(1),
     "lora_alpha": whole(1),

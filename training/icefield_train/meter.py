@@ -45,7 +45,9 @@ class Meter:
         self.clock = StepClock()
         self._tokens = self._pairs = 0
         self._interface = os.environ.get("GLOO_SOCKET_IFNAME", "")
-        self._begun = self._used = self._seconds = self._cpu_seconds = 0.0
+        self.seconds = 0.0
+        """From the first step to the end of the last."""
+        self._begun = self._used = self._cpu_seconds = 0.0
         self._sent: int | None = None
         self._wire_bytes: int | None = None
 
@@ -63,7 +65,7 @@ class Meter:
     def end(self) -> None:
         """End: the last step is done."""
         self.clock.enter("")
-        self._seconds = time.perf_counter() - self._begun
+        self.seconds = time.perf_counter() - self._begun
         self._cpu_seconds = time.process_time() - self._used
         sent = _bytes_sent(self._interface)
         self._wire_bytes = None if sent is None or self._sent is None else sent - self._sent
@@ -79,7 +81,7 @@ class Meter:
         """
         return Measured(
             host=host,
-            seconds=self._seconds,
+            seconds=self.seconds,
             parts=dict(self.clock.seconds),
             cpu_seconds=self._cpu_seconds,
             cpus=cpus,

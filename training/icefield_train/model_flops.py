@@ -27,9 +27,11 @@ class ModelFlops:
 
 def model_flops(model: Any) -> ModelFlops | None:
     """Return the operations of a transformer; None where they are not known: adapters leave weights as they are."""
+    if hasattr(model, "peft_config"):
+        return None
     body = getattr(model, model.base_model_prefix, None)
     layers, width = (getattr(model.config, name, None) for name in ("num_hidden_layers", "hidden_size"))
-    if body is None or layers is None or width is None or hasattr(model, "peft_config"):
+    if body is None or layers is None or width is None:
         return None
     left_out = [part for part in body.modules() if isinstance(part, torch.nn.Embedding)]
     left_out += [part for name, part in body.named_children() if name == "pooler" and part is not None]

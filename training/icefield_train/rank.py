@@ -29,13 +29,16 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
         "ICEFIELD_RUN_DIR": plan.run_dir,
         "ICEFIELD_MASTER_ADDR": plan.head.address,
         "ICEFIELD_MASTER_PORT": str(plan.rendezvous_port),
-        "OMP_NUM_THREADS": str(node.threads),
         "GLOO_SOCKET_IFNAME": node.interface,
         "HF_HUB_OFFLINE": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONPATH": plan.code,
         "PYTHONUNBUFFERED": "1",
     }
+    if node.threads:
+        env["OMP_NUM_THREADS"] = str(node.threads)
+    if node.cpus:
+        env["ICEFIELD_CPUS"] = str(node.cpus)
     if node.preload:
         env["LD_PRELOAD"] = node.preload
     return env
