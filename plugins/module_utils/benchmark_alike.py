@@ -23,22 +23,44 @@ class Run:
 
 def held_batch(files: Files) -> str:
     """Return which batch a run's settings hold constant as nodes are added, and its rows: ``32 per rank``."""
-    each = int(files["config"].get("per_device_batch_size") or 0)
-    if each:
-        return f"{each} per rank"
+    config = files["config"]
+    each = int(config.get("per_device_batch_size") or 0)
+    if each and not config.get("global_batch_size"):
+        return f"{each * int(config.get('gradient_accumulation_steps') or 1)} per rank"
     return f"{files['metrics'].get('global_batch_size')} in all"
 
 
+def _setting(name: str) -> Callable[[Files], Any]:
+    return lambda files: files["config"].get(name)
+
+
+def _processor(files: Files) -> Any:
+    """Return what the head calculates with."""
+    hosts = files["environment"].get("hosts") or [{}]
+    return f"{hosts[0].get('cpus')} of {hosts[0].get('cpu')}"
+
+
+def _ranks_per_node(files: Files) -> Any:
+    found = files["metrics"]
+    return found["world_size"] / found["nodes"] if "world_size" in found else None
+
+
+_RATE = ("learning_rate", "lr_scaling", "lr_reference_batch_size", "warmup_ratio", "weight_decay")
 _EVERYWHERE: dict[str, Callable[[Files], Any]] = {
-    "model": lambda files: files["config"].get("model_digest"),
-    "data": lambda files: files["config"].get("data_digest"),
-    "sequence length": lambda files: files["config"].get("max_length"),
+    "model": _setting("model_digest"),
+    "data": _setting("data_digest"),
+    "sequence length": _setting("max_length"),
     "batch": held_batch,
+    "ranks per node": _ranks_per_node,
     "passes per step": lambda files: files["config"].get("gradient_accumulation_steps", 1),
     "training rows": lambda files: files["metrics"].get("train_rows"),
     "dev rows": lambda files: files["metrics"].get("dev_rows"),
-    "epochs": lambda files: files["metrics"].get("epochs"),
+    "epochs": _setting("epochs"),
+    "limit of steps": _setting("max_steps"),
+    "learning rate": lambda files: [files["config"].get(name) for name in _RATE],
+    "adapters": _setting("lora"),
     "seed": lambda files: files["metrics"].get("seed"),
+    "processor": _processor,
     "versions": lambda files: files["environment"].get("versions"),
 }
 # The article's recipe is fp32 by design.

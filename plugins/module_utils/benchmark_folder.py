@@ -11,7 +11,7 @@ from icefield_train import benchmark_page
 from plugins.module_utils.benchmark_alike import Run
 from plugins.module_utils.benchmark_figures import summary
 from plugins.module_utils.benchmark_order import Place
-from plugins.module_utils.benchmark_table import cells, markdown
+from plugins.module_utils.benchmark_table import cells, markdown, words
 from plugins.module_utils.run_folder import read_json
 
 
@@ -22,23 +22,23 @@ def read_run(run_dir: Path, place: Place) -> Run:
         ValueError: it has not finished, or not on as many nodes as its place says.
     """
     files = {name: read_json(run_dir / f"{name}.json") for name in ("config", "metrics", "environment", "result")}
-    if not files["metrics"].get("wall_seconds"):
+    if not files["metrics"].get("job_seconds"):
         raise ValueError(f"run '{run_dir.name}' has not finished and is not compared")
     if files["metrics"].get("nodes") != place.nodes:
         raise ValueError(f"run '{run_dir.name}' had {files['metrics'].get('nodes')} nodes, not {place.nodes}")
     return Run(run_dir.name, place.recipe, place.nodes, place.repeat, files)
 
 
-def write(folder: Path, runs: Sequence[Run], metric: str) -> Mapping[str, Any]:
+def write(folder: Path, runs: Sequence[Run]) -> Mapping[str, Any]:
     """Write ``benchmark.json``, ``benchmark.md`` and ``benchmark.html`` into a folder; return the first's content.
 
     Raises:
         ValueError: runs are not alike; nothing is written.
         OSError: the folder can't be written.
     """
-    found = summary(runs, metric)
+    found = summary(runs)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "benchmark.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     (folder / "benchmark.md").write_text(markdown(found), encoding="utf-8")
-    (folder / "benchmark.html").write_text(benchmark_page.build(found, cells(found)), encoding="utf-8")
+    (folder / "benchmark.html").write_text(benchmark_page.build(found, cells(found), words(found)), encoding="utf-8")
     return found

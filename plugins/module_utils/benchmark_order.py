@@ -33,6 +33,11 @@ def node_counts(text: str) -> list[int]:
     return sorted(counts)
 
 
+def doubled(nodes: int) -> list[int]:
+    """Return 1, 2, 4 and so on up to a number of nodes, which comes last in any case; none up to 0."""
+    return sorted({*(1 << power for power in range(nodes.bit_length())), nodes} - {0})
+
+
 def recipe_names(text: str) -> list[str]:
     """Return the recipes of a list such as ``article,icefield``.
 

@@ -73,6 +73,7 @@ def make_plan(
         ValueError: a node has measured nothing, or not for the address that it has.
     """
     nproc = int(settings["nproc_per_node"])
+    stock = settings.get("recipe") == "article" and script is None
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -87,9 +88,11 @@ def make_plan(
                 address=node["address"],
                 interface=tuning["interface"],
                 first_rank=index * nproc,
-                threads=threads_per_rank(tuning["cpus"], nproc),
-                cores=cores_of_ranks(tuning, nproc),
-                preload=tuning["preload"],
+                # The article's recipe is not tuned: launcher and libraries choose, as they come.
+                threads=0 if stock else threads_per_rank(tuning["cpus"], nproc),
+                cores=[[] for _ in range(nproc)] if stock else cores_of_ranks(tuning, nproc),
+                preload="" if stock else tuning["preload"],
+                cpus=tuning["cpus"] / nproc,
             )
         )
     port = int(settings["rendezvous_port"])

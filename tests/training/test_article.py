@@ -45,7 +45,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_both_recipes_tell_the_same_of_the_same_job(base: Path, world_size: int) -> None:
-    article, own = (_run(base, recipe, world_size, measure_peak=True) for recipe in ("article", "icefield"))
+    article, own = (_run(base, recipe, world_size, measure_only=True) for recipe in ("article", "icefield"))
     assert set(article) == set(own)
     # 45 rows by 4 on each rank: 12 and 6 steps for an epoch, the last of them smaller.
     assert article["steps"] == own["steps"] == EPOCHS * (12 if world_size == 1 else 6)
@@ -55,7 +55,7 @@ def test_both_recipes_tell_the_same_of_the_same_job(base: Path, world_size: int)
 
 
 def test_rows_are_padded_to_the_whole_length(base: Path) -> None:
-    article, own = (_run(base, recipe, 1, measure_peak=True) for recipe in ("article", "icefield"))
+    article, own = (_run(base, recipe, 1, measure_only=True) for recipe in ("article", "icefield"))
     assert article["padded_tokens"] == EPOCHS * ROWS * LENGTH
     assert article["tokens"] <= own["padded_tokens"] < article["padded_tokens"]
 
@@ -69,9 +69,9 @@ def test_it_learns_as_well_as_ours(base: Path) -> None:
 
 
 def test_gradients_are_sent_whole(base: Path) -> None:
-    article, own = (_run(base, recipe, 2, measure_peak=True) for recipe in ("article", "icefield"))
+    article, own = (_run(base, recipe, 2, measure_only=True) for recipe in ("article", "icefield"))
     assert article["bytes_sent_per_step"] > own["bytes_sent_per_step"] > 0
-    assert _run(base, "article", 1, measure_peak=True)["bytes_sent_per_step"] == 0
+    assert _run(base, "article", 1, measure_only=True)["bytes_sent_per_step"] == 0
 
 
 def test_passes_are_accumulated(base: Path) -> None:
@@ -81,7 +81,7 @@ def test_passes_are_accumulated(base: Path) -> None:
 
 def test_the_time_of_steps_is_that_of_their_parts(base: Path) -> None:
     for recipe in ("article", "icefield"):
-        found = _run(base, recipe, 2, measure_peak=True)
+        found = _run(base, recipe, 2, measure_only=True)
         assert sum(found["step_seconds"].values()) * found["steps"] == pytest.approx(found["train_seconds"], rel=0.2)
         assert found["step_seconds"]["communication"] > 0
         assert 0 < found["gemm_share"]

@@ -16,6 +16,7 @@ from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import tell_lengths
 from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
+from icefield_train.recipe_fit import recipe_fault, recipe_warnings
 from icefield_train.rules import refusal
 from icefield_train.showing import escaped, shown
 from icefield_train.staged_data import stage_data
@@ -40,6 +41,8 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
     data = staged.data
+    if fault := recipe_fault(config, data.kind, world_size):
+        raise ValueError(fault)
     train_rows = len(data.train.rows)
     if model:
         tell_lengths(data, model.path, config.max_length, findings)
@@ -86,7 +89,7 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
         lines.append("setting 'predict': ignored, the data has no rows to predict")
     if config.train_rows > train_rows:
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
-    return lines + batch_warnings(config, world_size)
+    return lines + batch_warnings(config, world_size) + recipe_warnings(config)
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:

@@ -112,8 +112,8 @@ class TrainConfig:
     """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
     recipe: str = "icefield"
     """How it is trained; a name of RECIPES. article: as stock libraries do it, to compare with."""
-    measure_peak: bool = False
-    """Measure how fast the ranks multiply matrices, when all else that is measured is done."""
+    measure_only: bool = False
+    """Measure in the end how fast the ranks multiply matrices, and keep no model."""
     tokens_dir: str = ""
     """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
@@ -224,7 +224,7 @@ RULES: dict[str, Rule] = {
     "embedding_exchange": choice(EMBEDDING_EXCHANGES),
     "bucket_mb": whole(1, 1024),
     "recipe": choice(tuple(RECIPES)),
-    "measure_peak": _FLAG,
+    "measure_only": _FLAG,
     "lora": _FLAG,
     "lora_r": whole(1),
     "lora_alpha": whole(1),

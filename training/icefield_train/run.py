@@ -139,7 +139,7 @@ def finish(
         for name in loaded.dev_rows:
             journal.event("evaluate", epoch=config.epochs, step=steps, split=name, metrics=results.scores(name))
     job_seconds = time.time() - begun
-    peak = distributed.at_once(ranks, lambda: gemm_peak(results.precision)) if config.measure_peak else None
+    peak = distributed.at_once(ranks, lambda: gemm_peak(results.precision)) if config.measure_only else None
     mine = results.machines[ranks.rank]
     measured = distributed.gather_from_ranks(
         ranks,
@@ -156,7 +156,8 @@ def finish(
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        save(config, loaded, journal)
+        if not config.measure_only:
+            save(config, loaded, journal)
         found = results.to_dict(
             job_seconds=job_seconds, wall_seconds=time.time() - begun, measured=combined(measured, steps)
         )
