@@ -15,7 +15,16 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import benchmark_order, benchmark_places, commands, conda_settings, podman, script_args, settings_check, settings_machine
+from plugins.module_utils import (
+    benchmark_order,
+    benchmark_places,
+    commands,
+    conda_settings,
+    podman,
+    script_args,
+    settings_check,
+    settings_machine,
+)
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -85,7 +94,11 @@ class ActionModule(ControllerAction):
         root = Path(str(self._templar.template(variables["icefield_root"])))
         # Workers of Ansible are elsewhere; PWD is where the user called it.
         called_from = Path(os.environ.get("PWD", "."))
-        wanted = values if args["playbook"] in settings_machine.TRAINING else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        wanted = (
+            values
+            if args["playbook"] in settings_machine.TRAINING
+            else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        )
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)

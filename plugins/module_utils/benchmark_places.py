@@ -36,7 +36,9 @@ def faults(values: Mapping[str, Any], counts: Sequence[int]) -> Iterator[str]:
             yield refusal(name, values[name], words)
     last = run_id(values["run_id"], Place("icefield", max(counts, default=1), int(values["repeats"])))
     if len(last) > _MOST_NAME:
-        yield refusal("run_id", values["run_id"], f"at most {_MOST_NAME - len(last) + len(values['run_id'])} characters")
+        yield refusal(
+            "run_id", values["run_id"], f"at most {_MOST_NAME - len(last) + len(values['run_id'])} characters"
+        )
     if "article" not in benchmark_order.recipe_names(values["recipes"]):
         return
     for nodes in counts:
@@ -81,9 +83,7 @@ def places(
         defaults: what the settings are where the user gives none.
         benchmark: name of the benchmark.
     """
-    order = benchmark_order.interleaved(
-        benchmark_order.recipe_names(values["recipes"]), counts, int(values["repeats"])
-    )
+    order = benchmark_order.interleaved(benchmark_order.recipe_names(values["recipes"]), counts, int(values["repeats"]))
     return [
         {
             "run_id": run_id(benchmark, place),

@@ -11,15 +11,16 @@ from plugins.module_utils.benchmark_alike import Run, check_alike, held_batch
 
 def run(name: str, recipe: str = "icefield", nodes: int = 1, **changes: Any) -> Run:
     """Return a run; ``changes`` are values by ``file__field``."""
+    settings = {"model_digest": "m", "data_digest": "d", "max_length": 128, "per_device_batch_size": 32, "epochs": 3}
     files: dict[str, dict[str, Any]] = {
-        "config": {"model_digest": "m", "data_digest": "d", "max_length": 128, "per_device_batch_size": 32},
+        "config": {**settings},
         "metrics": {
             "train_rows": 100,
             "dev_rows": 10,
-            "epochs": 3,
             "seed": 42,
             "precision": "bf16",
             "global_batch_size": 32 * nodes,
+            "nodes": nodes,
         },
         "environment": {"versions": {"torch": "2.13.0", "numpy": "2.4.6"}},
     }
@@ -40,7 +41,10 @@ def run(name: str, recipe: str = "icefield", nodes: int = 1, **changes: Any) -> 
         ({"config__gradient_accumulation_steps": 2}, "passes per step is 1 in the one and 2 in the other"),
         ({"metrics__train_rows": 99}, "training rows is 100 in the one and 99 in the other"),
         ({"metrics__dev_rows": 9}, "dev rows is 10 in the one and 9 in the other"),
-        ({"metrics__epochs": 1}, "epochs is 3 in the one and 1 in the other"),
+        ({"config__epochs": 1}, "epochs is 3 in the one and 1 in the other"),
+        ({"config__max_steps": 9}, "limit of steps is None in the one and 9 in the other"),
+        ({"metrics__world_size": 4}, "ranks per node is None in the one and 2.0 in the other"),
+        ({"environment__hosts": [{"cpu": "x", "cpus": 0.5}]}, "processor is None of None in the one and 0.5 of x"),
         ({"metrics__seed": 1}, "seed is 42 in the one and 1 in the other"),
         ({"metrics__seed": None}, "seed is 42 in the one and None in the other"),
         ({"metrics__precision": "fp32"}, "precision is bf16 in the one and fp32 in the other"),
@@ -51,7 +55,7 @@ def run(name: str, recipe: str = "icefield", nodes: int = 1, **changes: Any) -> 
     ],
 )
 def test_unlike_runs_are_refused_by_field(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=f"runs 'a' and 'b' are not alike and not compared: {words}$"):
+    with pytest.raises(ValueError, match=f"runs 'a' and 'b' are not alike and not compared: {words}( in the other)?$"):
         check_alike([run("a"), run("b", nodes=2, **change)])
 
 
@@ -75,3 +79,6 @@ def test_precision_differs_between_recipes_only() -> None:
 def test_which_batch_is_held_is_told() -> None:
     assert held_batch(run("a", nodes=2).files) == "32 per rank"
     assert held_batch(run("a", nodes=2, config__per_device_batch_size=0).files) == "64 in all"
+    # It is the limit of a pass there.
+    assert held_batch(run("a", nodes=2, config__global_batch_size=64).files) == "64 in all"
+    assert held_batch(run("a", nodes=2, config__gradient_accumulation_steps=2).files) == "64 per rank"

@@ -14,7 +14,8 @@ from plugins.module_utils.benchmark_order import Place
 def run_dir(folder: Path, nodes: int, seconds: float, seed: int = 42) -> Path:
     """Make the folder of a run."""
     folder.mkdir()
-    metrics = {"nodes": nodes, "wall_seconds": seconds, "seed": seed, "global_batch_size": 32, "f1": 0.8}
+    metrics = {"nodes": nodes, "job_seconds": seconds, "seed": seed, "f1": 0.8}
+    metrics |= {"global_batch_size": 32, "baseline": {"f1": 0.5}, "job_samples_per_second": 60 / seconds}
     (folder / "metrics.json").write_text(json.dumps(metrics))
     return folder
 
@@ -23,11 +24,11 @@ def test_what_the_runs_show_is_written(tmp_path: Path) -> None:
     runs = [
         read_run(run_dir(tmp_path / f"r{nodes}", nodes, 12.0 / nodes), Place("icefield", nodes, 1)) for nodes in (1, 2)
     ]
-    write(tmp_path / "out", runs, "f1")
+    write(tmp_path / "out", runs)
     rows = json.loads((tmp_path / "out/benchmark.json").read_text())["rows"]
     assert rows[1]["speedup_own"]["median"] == 2.0
     assert rows[1]["run_ids"] == ["r2"]
-    assert "| 2.00 | 100 |" in (tmp_path / "out/benchmark.md").read_text()
+    assert "| 2.00 | 100 | 0.8000 |" in (tmp_path / "out/benchmark.md").read_text()
     assert "<td" in (tmp_path / "out/benchmark.html").read_text()
 
 
@@ -37,7 +38,7 @@ def test_unlike_runs_leave_nothing(tmp_path: Path) -> None:
         for number, seed in enumerate((1, 2), 1)
     ]
     with pytest.raises(ValueError, match="seed is 1 in the one and 2 in the other"):
-        write(tmp_path / "out", runs, "f1")
+        write(tmp_path / "out", runs)
     assert not (tmp_path / "out").exists()
 
 

@@ -15,12 +15,14 @@ def row(recipe: str, nodes: int, precision: str, **figures: float) -> dict[str, 
 
 def page(*rows: dict[str, Any]) -> str:
     """Return the page of some rows."""
-    return build({"metric": "f1", "batch": "32 per rank", "rows": rows}, [["recipe", "a<b"], ["icefield", "7.5"]])
+    summary = {"task": "mrpc", "model": "x<y", "metrics": ["accuracy", "f1"], "rows": rows}
+    return build(summary, [["recipe", "a<b"], ["icefield", "7.5"]], ["Held equal: all.", "1 < 2."])
 
 
 def test_the_page_has_the_table_and_what_is_held() -> None:
     html = page(row("icefield", 1, "bf16"))
-    assert "Held constant: a batch of 32 per rank." in html
+    assert "<p>Held equal: all. 1 &lt; 2.</p>" in html
+    assert "x&lt;y fine-tuned on mrpc" in html
     assert "<th>a&lt;b</th>" in html
     assert '<td class="figure">7.5</td>' in html
     assert "<svg" not in html
@@ -37,6 +39,9 @@ def test_there_is_a_chart_of_each_figure_that_is_known() -> None:
     assert "samples/s" not in html
 
 
-def test_a_difference_of_precision_is_said() -> None:
-    assert "Precision differs" in page(row("icefield", 1, "bf16"), row("article", 1, "fp32"))
-    assert "Precision differs" not in page(row("icefield", 1, "bf16"), row("icefield", 2, "bf16"))
+def test_the_parts_of_a_step_are_a_bar() -> None:
+    parts = {"compute": {"median": 0.3}, "communication": {"median": 0.1}}
+    html = page({**row("icefield", 2, "bf16"), "step_seconds": parts})
+    assert html.count("<svg") == 1
+    assert "<title>compute 300.0 ms</title>" in html
+    assert ">icefield, 2</text>" in html

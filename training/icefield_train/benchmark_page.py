@@ -41,9 +41,7 @@ def build(summary: Mapping[str, Any], table: Sequence[Sequence[str]], words: Seq
 def _splits(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """Return milliseconds by bar and part."""
     return {
-        f"{row['recipe']}, {row['nodes']}": {
-            name: part["median"] * 1000 for name, part in row["step_seconds"].items()
-        }
+        f"{row['recipe']}, {row['nodes']}": {name: part["median"] * 1000 for name, part in row["step_seconds"].items()}
         for row in rows
         if "step_seconds" in row
     }

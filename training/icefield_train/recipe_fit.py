@@ -33,7 +33,9 @@ def recipe_fault(config: TrainConfig, kind: str, world_size: int) -> str:
             return refusal(name, getattr(config, name), f"{words} with the article's recipe")
     batches = plan_batches(config, world_size)
     if batches.global_batch_size % (world_size * batches.passes):
-        words = f"a multiple of {world_size * batches.passes}, for in the article's recipe each process takes as many rows"
+        words = (
+            f"a multiple of {world_size * batches.passes}, for in the article's recipe each process takes as many rows"
+        )
         return refusal("global_batch_size", batches.global_batch_size, words)
     return ""
 
