@@ -84,7 +84,7 @@ def test_the_time_of_steps_is_that_of_their_parts(base: Path) -> None:
         found = _run(base, recipe, 2, measure_only=True)
         assert sum(found["step_seconds"].values()) * found["steps"] == pytest.approx(found["train_seconds"], rel=0.2)
         assert found["step_seconds"]["communication"] > 0
-        assert 0 < found["gemm_share"]
+        assert found["gemm_share"] > 0
         assert found["job_seconds"] < found["wall_seconds"]
 
 

@@ -96,9 +96,9 @@ def combined(ranks: Sequence[Measured], steps: int) -> dict[str, Any]:
     """Return what metrics.json tells of all ranks' measurements; what was not measured is left out.
 
     ``step_seconds`` is a step's time by part, the mean of ranks and steps; ``cpu_utilisation`` CPU time over time and
-    CPUs, the mean of ranks; ``wire_bytes_per_step`` what a node sends, the mean of nodes; ``gemm_peak_flops`` operations
-    per second of CPU time, the mean of ranks; ``gemm_share`` the model's operations per second of CPU time of the
-    training, over that.
+    CPUs, the mean of ranks; ``wire_bytes_per_step`` what a node sends, the mean of nodes; ``gemm_peak_flops``
+    operations per second of CPU time, the mean of ranks; ``gemm_share`` the model's operations per second of CPU time
+    of the training, over that.
     """
     found: dict[str, Any] = {
         "step_seconds": {part: mean(rank.parts[part] for rank in ranks) / steps for part in PARTS},
