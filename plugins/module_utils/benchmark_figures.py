@@ -57,6 +57,7 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
         "seed": facts.get("seed"),
         "batch": held_batch(runs[0].files),
         "metrics": metrics,
+        "runs_done": len(runs),
         "rows": rows,
     }
 

@@ -29,14 +29,20 @@ def read_run(run_dir: Path, place: Place) -> Run:
     return Run(run_dir.name, place.recipe, place.nodes, place.repeat, files)
 
 
-def write(folder: Path, runs: Sequence[Run]) -> Mapping[str, Any]:
+def write(folder: Path, runs: Sequence[Run], planned: int, command: str) -> Mapping[str, Any]:
     """Write ``benchmark.json``, ``benchmark.md`` and ``benchmark.html`` into a folder; return the first's content.
+
+    Args:
+        folder: where to write; made if it is not there.
+        runs: those that are done.
+        planned: how many there will be.
+        command: what repeats the benchmark; "" where nobody knows.
 
     Raises:
         ValueError: runs are not alike; nothing is written.
         OSError: the folder can't be written.
     """
-    found = summary(runs)
+    found = {**summary(runs), "runs_planned": planned, "command": command}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "benchmark.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     (folder / "benchmark.md").write_text(markdown(found), encoding="utf-8")

@@ -42,7 +42,8 @@ def faults(values: Mapping[str, Any], counts: Sequence[int]) -> Iterator[str]:
     if "article" not in benchmark_order.recipe_names(values["recipes"]):
         return
     for nodes in counts:
-        config = TrainConfig(**run_job.training_settings(settings_of(values, Place("article", nodes, 1), {})))
+        settings = settings_of(completed(values, nodes), Place("article", nodes, 1), {})
+        config = TrainConfig(**run_job.training_settings(settings))
         kind = TASKS[values["task"]].kind
         if fault := recipe_fault(config, kind, nodes * int(values["nproc_per_node"])):
             yield fault
@@ -54,17 +55,29 @@ def run_id(benchmark: str, place: Place) -> str:
     return f"{benchmark}-{place.recipe}-{place.nodes}n-{place.repeat}"
 
 
+def completed(values: Mapping[str, Any], cluster_nodes: int) -> dict[str, Any]:
+    """Return the settings of a benchmark: ``nodes`` is the list of its numbers of nodes, and a batch is named.
+
+    Args:
+        values: converted settings of the user.
+        cluster_nodes: number of nodes that the cluster has.
+    """
+    found = {**values, "measure_only": True}
+    found["nodes"] = list(values.get("nodes") or benchmark_order.doubled(cluster_nodes))
+    if not values["global_batch_size"] and not values["per_device_batch_size"]:
+        found["per_device_batch_size"] = DEFAULT_BATCH
+    return found
+
+
 def settings_of(values: Mapping[str, Any], place: Place, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run at a place: those of a training that make the same run.
 
     Args:
-        values: converted settings of the user.
+        values: settings of the benchmark, see ``completed``.
         place: the run's place.
         defaults: what the settings are where the user gives none.
     """
-    found = {**values, "recipe": place.recipe, "measure_only": True}
-    if not values["global_batch_size"] and not values["per_device_batch_size"]:
-        found["per_device_batch_size"] = DEFAULT_BATCH
+    found = {**values, "nodes": place.nodes, "recipe": place.recipe}
     if place.recipe == "article":
         found["launcher"] = "torchrun"
         fields = TrainConfig.__dataclass_fields__
@@ -72,25 +85,32 @@ def settings_of(values: Mapping[str, Any], place: Place, defaults: Mapping[str, 
     return found
 
 
-def places(
-    values: Mapping[str, Any], counts: Sequence[int], defaults: Mapping[str, Any], benchmark: str
-) -> list[dict[str, Any]]:
-    """Return the runs in their order: ``run_id``, ``recipe``, ``nodes``, ``repeat`` and ``settings`` of each.
+def places(job: Mapping[str, Any], values: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs in their order, each by its ``run_id``.
+
+    Each has ``number`` (from 1), ``recipe``, ``nodes``, ``repeat``, ``settings``, ``job`` (the benchmark's, under the
+    run's name) and ``folder`` (where it goes below the folder of all runs).
 
     Args:
-        values: converted settings of the user.
-        counts: numbers of nodes.
+        job: what the action ``run_job`` found; its ``run_id`` is the name of the benchmark.
+        values: settings of the benchmark, see ``completed``.
         defaults: what the settings are where the user gives none.
-        benchmark: name of the benchmark.
     """
-    order = benchmark_order.interleaved(benchmark_order.recipe_names(values["recipes"]), counts, int(values["repeats"]))
-    return [
-        {
-            "run_id": run_id(benchmark, place),
-            "recipe": place.recipe,
-            "nodes": place.nodes,
-            "repeat": place.repeat,
-            "settings": {**settings_of(values, place, defaults), "run_id": run_id(benchmark, place)},
-        }
-        for place in order
-    ]
+    names = benchmark_order.recipe_names(values["recipes"])
+    found = []
+    for number, place in enumerate(benchmark_order.interleaved(names, values["nodes"], int(values["repeats"])), 1):
+        name = run_id(job["run_id"], place)
+        settings = {**settings_of(values, place, defaults), "run_id": name}
+        found.append(
+            {
+                "run_id": name,
+                "number": number,
+                "recipe": place.recipe,
+                "nodes": place.nodes,
+                "repeat": place.repeat,
+                "settings": settings,
+                "job": {**job, "run_id": name},
+                "folder": f"{job['run_id']}/{name}",
+            }
+        )
+    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from plugins.module_utils.benchmark_alike import Run
+
 _FACTS = (
     ("recipe", "recipe"),
     ("nodes", "nodes"),
@@ -55,7 +57,9 @@ def words(summary: Mapping[str, Any]) -> list[str]:
     rows = summary["rows"]
     counts = sorted({row["repeats"] for row in rows})
     repeats = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    found = [
+    planned, done = summary.get("runs_planned", 0), summary["runs_done"]
+    found = [f"Unfinished: {done} of {planned} runs are done."] if done < planned else []
+    found += [
         f"Median of {repeats} interleaved repeats, in brackets the least and the most."
         if counts[-1] > 1
         else "One repeat: there is no spread to tell.",
@@ -78,6 +82,32 @@ def markdown(summary: Mapping[str, Any]) -> str:
     head, *body = cells(summary)
     lines = [_line(head), _line(["---"] * len(head)), *map(_line, body)]
     return "\n".join([*lines, "", *words(summary), ""])
+
+
+def lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return the medians of the figures that matter most, as lines for a terminal."""
+    metrics = [(name, name, 1.0, ".4f") for name in summary["metrics"]]
+    columns = [
+        column
+        for column in (*_COLUMNS[:2], *_COLUMNS[3:7], *metrics)
+        if any(column[1] in row for row in summary["rows"])
+    ]
+    table = [["recipe", "nodes", *(column[0] for column in columns)]]
+    for row in summary["rows"]:
+        figures = [
+            format(row[name]["median"] * factor, form) if name in row else "" for _, name, factor, form in columns
+        ]
+        table.append([str(row["recipe"]), str(row["nodes"]), *figures])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
+
+
+def run_line(run: Run) -> str:
+    """Return what a run shows by itself, in a line."""
+    found = run.files["metrics"]
+    scores = [f"{name} {found[name]:.4f}" for name in found.get("baseline", {})]
+    speed = f"{found['job_seconds']:.1f} s, {found['job_samples_per_second']:.1f} samples/s"
+    return ", ".join([f"{run.recipe} on {run.nodes} node{'s' if run.nodes > 1 else ''}: {speed}", *scores])
 
 
 def _line(cells: list[str]) -> str:

@@ -120,22 +120,24 @@ def used_settings(settings: Mapping[str, Any]) -> list[str]:
 def repeat_command(
     settings: Mapping[str, Any],
     defaults: Mapping[str, Any],
-    nodes: int,
+    nodes: int | str,
     options: Mapping[str, Any],
     used: Iterable[str],
+    playbook: str = "train",
 ) -> str:
     """Return the command that repeats a run from anywhere: its nodes, and what differs from the defaults.
 
     Args:
         settings: converted settings of the user, with absolute paths.
         defaults: what the settings are where the user gives none.
-        nodes: number of nodes of the run; another number of ranks gives other results.
+        nodes: number of nodes of the run; another number of ranks gives other results. Of a benchmark their list.
         options: ``cluster`` and ``inventory`` of the commands that messages tell.
         used: names of the settings that decide the run.
+        playbook: its playbook, without its ending.
     """
     # A run_id is not given twice: a run is not run again under the same name.
     told = {name: settings[name] for name in sorted(used) if name != "run_id" and settings[name] != defaults.get(name)}
-    return commands.playbook("train", f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
+    return commands.playbook(playbook, f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
 
 
 def _setting(name: str, value: Any) -> str:

@@ -34,8 +34,19 @@ def build(summary: Mapping[str, Any], table: Sequence[Sequence[str]], words: Seq
         parts.append(f"<h2>{escape(title)}</h2>{chart}" if chart else "")
     split = split_chart(_splits(rows), title=_SPLIT, unit="ms")
     parts.append(f"<h2>{_SPLIT}</h2>{split}" if split else "")
-    parts += ["<h2>All figures</h2>", f'<div class="wide">{_table(table)}</div>']
+    parts += ["<h2>All figures</h2>", f'<div class="wide">{_table(table)}</div>', "<h2>Runs</h2>", _runs(rows)]
+    if summary.get("command"):
+        parts.append(f"<h2>Repeat</h2><pre>{escape(summary['command'])}</pre>")
     return document("Benchmark", parts)
+
+
+def _runs(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return links to the reports of the runs, whose folders lie beside the page."""
+    lines = []
+    for row in rows:
+        links = (f'<a href="{escape(name)}/report.html">{escape(name)}</a>' for name in row["run_ids"])
+        lines.append(f"<li>{', '.join(links)}</li>")
+    return f"<ul>{''.join(lines)}</ul>"
 
 
 def _splits(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
