@@ -8,7 +8,7 @@ import pytest
 
 from plugins.module_utils.benchmark_alike import Run
 from plugins.module_utils.benchmark_figures import spread, summary
-from plugins.module_utils.benchmark_table import markdown
+from plugins.module_utils.benchmark_table import cells, lines, markdown
 
 # Seconds of the repeats, for 1200 rows.
 TIMES = {
@@ -72,7 +72,7 @@ def test_speedups_are_taken_within_a_repeat() -> None:
 def test_the_efficiency_of_a_recipe_is_against_itself() -> None:
     row = rows(summary(runs(*TIMES)))["article", 2]
     assert row["efficiency"]["median"] == 1.0
-    assert row["speedup_tuned"] == {"median": 0.4, "least": 0.4, "most": 0.4}
+    assert row["speedup_tuned"] == pytest.approx({"median": 0.4, "least": 0.4, "most": 0.4})
 
 
 def test_no_speedup_without_its_peer() -> None:
@@ -137,6 +137,14 @@ def test_the_table_says_that_precision_differs_by_recipe() -> None:
 
 
 def test_the_price_of_a_run_is_shown_where_it_is_known() -> None:
-    lines = markdown(summary(runs(("icefield", 1), ("article", 1)))).splitlines()
-    column = lines[0].split(" | ").index("$ per run")
-    assert [line.split(" | ")[column] for line in lines[2:4]] == ["0.2500", ""]
+    head, *rest = cells(summary(runs(("icefield", 1), ("article", 1))))
+    assert [row[head.index("$ per run")] for row in rest] == ["0.2500", ""]
+
+
+def test_a_terminal_gets_the_medians() -> None:
+    head, *rest = lines(summary(runs(("icefield", 1), ("article", 1))))
+    assert head.split()[:6] == ["recipe", "nodes", "job", "s", "samples/s", "against"]
+    assert [line.split() for line in rest] == [
+        ["article", "1", "110.0", "10.9", "0.20", "1.00", "1.00", "100", "0.8000"],
+        ["icefield", "1", "22.0", "54.5", "1.00", "5.00", "5.00", "100", "0.8000"],
+    ]
