@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 import uuid
 
 import pytest
@@ -105,9 +106,12 @@ def test_recipes_are_compared_on_one_node_and_on_two(cluster, rows):
 def test_a_run_that_fails_ends_the_benchmark_and_leaves_what_was_done(cluster, rows):
     name = f"benchmark-{uuid.uuid4().hex[:8]}"
     folder, second = ROOT / "runs" / name, f"{name}-icefield-2n-1"
-    asked = {**settings(rows, name), "max_steps": 0, "epochs": 500}
-    process = cluster.start("benchmark.yml", recipes="icefield", **asked, train_rows=8)
-    cluster.wait_for_step(second, 1)
+    asked = {**settings(rows, name), "max_steps": 40, "epochs": 40}
+    process = cluster.start("benchmark.yml", recipes="icefield", **asked)
+    until = time.monotonic() + 120
+    while not any(event["event"] == "start" for event in cluster.events(second)):
+        assert time.monotonic() < until
+        time.sleep(0.3)
     cluster.on(cluster.nodes[1], f"kill -{signal.SIGKILL:d} {cluster.training_pid(cluster.nodes[1], second, 1)}")
     output, _ = process.communicate(timeout=120)
     assert process.returncode != 0

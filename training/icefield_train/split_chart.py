@@ -24,9 +24,9 @@ def split_chart(bars: Mapping[str, Mapping[str, float]], *, title: str, unit: st
     height = _TOP + len(bars) * (_BAR + _GAP)
     drawn = [f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title, quote=True)}">']
     for number, name in enumerate(next(iter(bars.values()))):
-        x = _LEFT + number * 130
-        drawn.append(f'<rect class="part{number}" x="{x}" y="4" width="10" height="10"/>')
-        drawn.append(f'<text x="{x + 15}" y="13">{escape(name)}</text>')
+        left = _LEFT + number * 130
+        drawn.append(f'<rect class="part{number}" x="{left}" y="4" width="10" height="10"/>')
+        drawn.append(f'<text x="{left + 15}" y="13">{escape(name)}</text>')
     for place, (name, parts) in enumerate(bars.items()):
         x, y = float(_LEFT), _TOP + place * (_BAR + _GAP)
         drawn.append(f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>')
