@@ -10,7 +10,8 @@ from icefield_train.benchmark_page import build
 def row(recipe: str, nodes: int, precision: str, **figures: float) -> dict[str, Any]:
     """Return a row of benchmark.json."""
     found = {name: {"median": value, "least": value, "most": value} for name, value in figures.items()}
-    return {"recipe": recipe, "nodes": nodes, "precision": precision, **found}
+    names = [f"b-{recipe}-{nodes}n-1"]
+    return {"recipe": recipe, "nodes": nodes, "precision": precision, "run_ids": names, **found}
 
 
 def page(*rows: dict[str, Any]) -> str:
@@ -45,3 +46,11 @@ def test_the_parts_of_a_step_are_a_bar() -> None:
     assert html.count("<svg") == 1
     assert "<title>compute 300.0 ms</title>" in html
     assert ">icefield, 2</text>" in html
+
+
+def test_runs_are_linked_and_the_command_is_told_where_it_is_known() -> None:
+    html = page(row("icefield", 2, "bf16"))
+    assert '<a href="b-icefield-2n-1/report.html">b-icefield-2n-1</a>' in html
+    assert "Repeat" not in html
+    html = build({"metrics": [], "rows": [], "command": "ansible-playbook a.yml -e x='<'"}, [["recipe"]], [])
+    assert "<pre>ansible-playbook a.yml -e x=&#x27;&lt;&#x27;</pre>" in html
