@@ -26,6 +26,7 @@ class ActionModule(ControllerAction):
         "defaults": {"type": "dict", "required": True},
         "stack_lock": {"type": "path", "required": True},
         "torch_index_url": {"type": "str", "default": ""},
+        "prefix": {"type": "str", "default": ""},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ class ActionModule(ControllerAction):
             named = script_job.new_run_id(settings, run_job.stamp_of(now))
         else:
             named = run_job.new_run_id(settings["task"], settings["model"], now)
-        run_id = settings["run_id"] or named
+        run_id = settings["run_id"] or f"{args['prefix']}{named}"
         if (Path(args["runs_dir"]) / run_id).exists():
             there = f"{args['runs_dir']}/{run_id} is there already, and a run is not run again"
             raise ValueError(refusal("run_id", run_id, f"a new one, for {there}"))

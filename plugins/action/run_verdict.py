@@ -20,6 +20,7 @@ class ActionModule(ControllerAction):
         "results": {"type": "list", "elements": "dict", "required": True},
         "usd_hours": {"type": "list", "elements": "raw", "default": []},
         "would": {"type": "str", "default": ""},
+        "part_of": {"type": "str", "default": ""},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +37,8 @@ class ActionModule(ControllerAction):
         predicted = [f"predictions: {found}"] if found.is_dir() else []
         how = "was stopped" if ended["state"] == "stopped" else "failed"
         is_script = script_result.is_script(run_dir)
+        if ended["state"] == "done" and args["part_of"]:
+            return {}
         if ended["state"] == "done":
             table = script_result.table(run_dir) if is_script else result_table(run_dir)
             return {"icefield_summary": [*table, *predicted, where]}
@@ -46,5 +49,6 @@ class ActionModule(ControllerAction):
                 *(script_result.traceback(run_dir, ended) if is_script else []),
                 f"logs: {run_dir / 'logs'}",
                 where,
+                *([f"benchmark, as far as it went: {args['part_of']}"] if args["part_of"] else []),
             ],
         }

@@ -15,7 +15,16 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import commands, conda_settings, podman, script_args, settings_check, settings_machine
+from plugins.module_utils import (
+    benchmark_order,
+    benchmark_places,
+    commands,
+    conda_settings,
+    podman,
+    script_args,
+    settings_check,
+    settings_machine,
+)
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -37,7 +46,8 @@ class ActionModule(ControllerAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
         self._stopped = []
-        known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
+        specs = yaml.safe_load(Path(args["specs"]).read_text())
+        known = settings_check.of_playbook(settings_check.settings_of(specs), args["playbook"])
         arguments, words = script_args.given(context.CLIARGS.get("extra_vars", ()), known)
         extra = {name: value for name, value in load_extra_vars(self._loader).items() if name not in words}
         faults = settings_check.unknown_names(extra, known)
@@ -52,6 +62,8 @@ class ActionModule(ControllerAction):
             faults = list(self._compare(values, args, task_vars))
         if faults:
             raise ValueError("\n".join(faults))
+        if args["playbook"] == "benchmark":
+            values = benchmark_places.completed(values, len(args["nodes"]))
         return {
             "settings": values,
             "defaults": {name: setting.default for name, setting in known.items()},
@@ -84,12 +96,16 @@ class ActionModule(ControllerAction):
         root = Path(str(self._templar.template(variables["icefield_root"])))
         # Workers of Ansible are elsewhere; PWD is where the user called it.
         called_from = Path(os.environ.get("PWD", "."))
-        wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        wanted = (
+            values
+            if args["playbook"] in settings_machine.TRAINING
+            else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        )
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
-        if backend == "local" and args["playbook"] in ("train", "status"):
+        if backend == "local" and args["playbook"] in (*settings_machine.TRAINING, "status"):
             self._stopped = stopped_nodes(values["cluster_name"])
         if backend == "aws":
             self._stopped = variables.get("icefield_stopped", [])
@@ -103,6 +119,9 @@ class ActionModule(ControllerAction):
             inventory=commands.shown_inventory(variables.get("ansible_inventory_sources"), root),
         )
         nodes = values.get("nodes")
+        if args["playbook"] == "benchmark":
+            yield from benchmark_places.faults(values, nodes or benchmark_order.doubled(cluster.nodes))
+            nodes = max(nodes) if nodes else None
         stop = values["stop"] if args["playbook"] == "status" else ""
         attach = values["attach"] if args["playbook"] == "train" else ""
         wanted_nodes = None if attach else nodes

@@ -116,9 +116,13 @@ def train_config(
 def head_first(
     nodes: Sequence[Mapping[str, Any]], heads: Sequence[str], count: int | str = 0
 ) -> list[Mapping[str, Any]]:
-    """Return the nodes of a run by rank: the head, then the others as given, ``count`` in all (0 = all)."""
+    """Return the nodes of a run by rank: the head, then the others as given, ``count`` in all (0 = all).
+
+    Of a benchmark's ``count``, such as 1,2,4, the largest counts.
+    """
     ordered = sorted(nodes, key=lambda node: node["name"] not in heads)
-    return ordered[: int(count)] if int(count) else ordered
+    most = max(int(part) for part in str(count).split(","))
+    return ordered[:most] if most else ordered
 
 
 class FilterModule:

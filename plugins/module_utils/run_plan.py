@@ -94,6 +94,7 @@ def make_plan(
         ValueError: a node has measured nothing, or not for the address that it has.
     """
     nproc = int(settings["nproc_per_node"])
+    stock = settings.get("recipe") == "article" and script is None
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -108,9 +109,11 @@ def make_plan(
                 address=node["address"],
                 interface=tuning["interface"],
                 first_rank=index * nproc,
-                threads=threads_per_rank(tuning["cpus"], nproc),
-                cores=cores_of_ranks(tuning, nproc),
-                preload=tuning["preload"],
+                # The article's recipe is not tuned: launcher and libraries choose, as they come.
+                threads=0 if stock else threads_per_rank(tuning["cpus"], nproc),
+                cores=[[] for _ in range(nproc)] if stock else cores_of_ranks(tuning, nproc),
+                preload="" if stock else tuning["preload"],
+                cpus=tuning["cpus"] / nproc,
             )
         )
     port = int(settings["rendezvous_port"])
@@ -140,22 +143,24 @@ def used_settings(settings: Mapping[str, Any]) -> list[str]:
 def repeat_command(
     settings: Mapping[str, Any],
     defaults: Mapping[str, Any],
-    nodes: int,
+    nodes: int | str,
     options: Mapping[str, Any],
     used: Iterable[str],
+    playbook: str = "train",
 ) -> str:
     """Return the command that repeats a run from anywhere: its nodes, and what differs from the defaults.
 
     Args:
         settings: converted settings of the user, with absolute paths.
         defaults: what the settings are where the user gives none.
-        nodes: number of nodes of the run; another number of ranks gives other results.
+        nodes: number of nodes of the run; another number of ranks gives other results. Of a benchmark their list.
         options: ``cluster`` and ``inventory`` of the commands that messages tell.
         used: names of the settings that decide the run.
+        playbook: its playbook, without its ending.
     """
     # A run_id is not given twice: a run is not run again under the same name.
     told = {name: settings[name] for name in sorted(used) if name != "run_id" and settings[name] != defaults.get(name)}
-    return commands.playbook("train", f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
+    return commands.playbook(playbook, f"nodes={nodes}", *(_setting(*item) for item in told.items()), **options)
 
 
 def _setting(name: str, value: Any) -> str:

@@ -7,19 +7,20 @@ import ipaddress
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.rules import Rule, number, refusal, whole
-from plugins.module_utils import conda_settings, local_net, podman
+from plugins.module_utils import benchmark_order, conda_settings, local_net, podman
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
+_TYPES["counts"] = "numbers of nodes from 1 on, each once, such as 1,2,4"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +54,22 @@ def settings_of(specs: Mapping[str, Any]) -> dict[str, Setting]:
     return found
 
 
+def of_playbook(known: Mapping[str, Setting], playbook: str) -> dict[str, Setting]:
+    """Return the settings as a playbook takes them: benchmark.yml runs on several numbers of nodes."""
+    nodes = replace(known["nodes"], type="counts") if playbook == "benchmark" else known["nodes"]
+    return {**known, "nodes": nodes}
+
+
 def accepted(setting: Setting) -> str:
     """Say in words what a setting accepts."""
     if setting.choices:
         return f"one of {', '.join(setting.choices)}"
-    return RULES[setting.name].words if setting.name in RULES else _TYPES[setting.type]
+    rule = _rule(setting)
+    return rule.words if rule else _TYPES[setting.type]
+
+
+def _rule(setting: Setting) -> Rule | None:
+    return RULES.get(setting.name) if setting.type != "counts" else None
 
 
 def convert(setting: Setting, value: Any) -> Any:
@@ -69,8 +81,8 @@ def convert(setting: Setting, value: Any) -> Any:
     try:
         result = _CONVERTERS[setting.type](value)
         good = result in setting.choices if setting.choices else True
-        if good and setting.name in RULES:
-            good = RULES[setting.name].test(result)
+        if good and (rule := _rule(setting)):
+            good = rule.test(result)
     except (ValueError, TypeError):
         good = False
     if not good:
@@ -130,6 +142,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "bool": _to_bool,
     "str": _to_str,
     "list": _to_list,
+    "counts": benchmark_order.node_counts,
 }
 
 
@@ -206,6 +219,11 @@ RULES: dict[str, Rule] = {
         for name in ("run_id", "attach", "stop")
     },
     "rendezvous_port": whole(1024, 65534),
+    "recipes": Rule(
+        words=f"at least one of {', '.join(benchmark_order.RECIPES)}, each at most once, with commas between them",
+        test=lambda value: bool(benchmark_order.recipe_names(value)),
+    ),
+    "repeats": whole(1),
     **{f"deadline_{phase}": whole(1) for phase in ("start", "rendezvous", "step", "evaluate", "save", "silence")},
     "script_output": Rule(
         words="a path below the folder that the script is run in, such as results, or nothing", test=_is_below

@@ -14,6 +14,8 @@ from icefield_train.rules import refusal, user_path
 from plugins.module_utils import commands, local_net, podman
 
 GIB = 1 << 30
+# Playbooks that train on nodes which have to be there.
+TRAINING = ("train", "benchmark")
 # What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.
 NODE_MEMORY = int(1.5 * GIB)
 NODE_DISK = 1 * GIB
@@ -151,13 +153,13 @@ def check_cluster(
     for name, address in cluster.addresses.items():
         if not _is_address(address):
             yield f"{name}: icefield_address '{address}' is not accepted; give the IP address where nodes reach it"
-    if own and playbook in ("provision", "train") and cluster.nodes == 0:
+    if own and playbook in ("provision", *TRAINING) and cluster.nodes == 0:
         yield "the inventory lists no servers; name them in inventory/onprem.yml"
-    elif own and playbook in ("provision", "train") and nodes is not None and nodes > cluster.nodes:
+    elif own and playbook in ("provision", *TRAINING) and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} that the inventory lists, or list more servers")
-    elif playbook == "train" and cluster.nodes == 0:
+    elif playbook in TRAINING and cluster.nodes == 0:
         yield f"the cluster has no nodes; run: {provision}"
-    elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
+    elif playbook in TRAINING and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {provision}")
 
 

@@ -140,6 +140,7 @@ def test_the_head_comes_first_and_the_count_cuts_the_rest():
     nodes = [{"name": name} for name in ("n-1", "n-2", "n-10")]
     assert [n["name"] for n in filters.head_first(nodes, ["n-10"])] == ["n-10", "n-1", "n-2"]
     assert [n["name"] for n in filters.head_first(nodes, ["n-10"], "2")] == ["n-10", "n-1"]
+    assert [n["name"] for n in filters.head_first(nodes, ["n-10"], "2,1")] == ["n-10", "n-1"]
 
 
 def test_the_training_gets_the_staged_folders_in_place_of_the_sources():

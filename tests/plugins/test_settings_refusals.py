@@ -56,6 +56,19 @@ def play(*arguments, cwd=ROOT):
             "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=2 -e cluster_name=refusals",
         ),
         (
+            ["benchmark.yml", "-e", "nodes=1,2,2"],
+            "setting 'nodes': value '1,2,2' is not accepted; give numbers of nodes from 1 on, each once, such as 1,2,4",
+        ),
+        (
+            ["benchmark.yml", "-e", "recipes=artikel"],
+            "setting 'recipes': value 'artikel' is not accepted; give at least one of article, icefield, each at most "
+            "once, with commas between them",
+        ),
+        (
+            ["benchmark.yml", "-e", "nodes=1,4"],
+            "the cluster has no nodes; run: ansible-playbook provision.yml -e nodes=4 -e cluster_name=refusals",
+        ),
+        (
             ["status.yml", "-e", "stop=m1"],
             "setting 'stop': value 'm1' is not accepted; give the name of a run that goes on; the cluster has no nodes "
             "that run",

@@ -58,9 +58,8 @@ def twice(base: Path) -> list[Path]:
 
 def _timeless(value: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            name: _timeless(part) for name, part in value.items() if "seconds" not in name and "per_second" not in name
-        }
+        timed = ("seconds", "per_second", "cpu_utilisation")
+        return {name: _timeless(part) for name, part in value.items() if not any(word in name for word in timed)}
     return value
 
 

@@ -18,6 +18,7 @@ from icefield_train.model_files import takes_bf16
 from icefield_train.model_layers import check_targets, listed_targets
 from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
+from icefield_train.recipe_fit import recipe_fault, recipe_warnings
 from icefield_train.rules import refusal
 from icefield_train.showing import escaped, shown
 from icefield_train.staged_data import stage_data
@@ -49,6 +50,8 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size:
     if model and config.lora:
         check_targets(model.path, listed_targets(config.lora_target_modules))
     data = staged.data
+    if fault := recipe_fault(config, data.kind, world_size):
+        raise ValueError(fault)
     train_rows = len(data.train.rows)
     if model:
         tell_lengths(data, model.path, config.max_length, findings)
@@ -76,6 +79,13 @@ def num_steps(config: TrainConfig, rows: int, world_size: int = 1) -> int:
     return min(steps, config.max_steps or steps)
 
 
+def samples_of(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
+    """Return the number of rows that ``steps`` steps on so many training rows take."""
+    batch = plan_batches(config, world_size).global_batch_size
+    epochs, rest = divmod(steps, math.ceil(rows / batch))
+    return epochs * rows + min(rest * batch, rows)
+
+
 def num_epochs(config: TrainConfig, rows: int, steps: int, world_size: int = 1) -> int:
     """Return the number of passes over so many training rows that ``steps`` begin; a limit of steps may cut some."""
     return min(config.epochs, math.ceil(steps / math.ceil(rows / plan_batches(config, world_size).global_batch_size)))
@@ -100,7 +110,7 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
     if not config.lora:
         idle = [name for name in _OF_LORA if getattr(config, name) != getattr(_DEFAULTS, name)]
         lines += [f"setting '{name}': ignored, lora is false" for name in idle]
-    return lines + batch_warnings(config, world_size)
+    return lines + batch_warnings(config, world_size) + recipe_warnings(config)
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:

@@ -22,6 +22,8 @@ WIRE_FORMATS = ("fp32", "bf16", "fp16")
 EMBEDDING_EXCHANGES = ("auto", "sparse", "dense")
 COLLECTIVES = ("gloo", "ccl", "auto")
 LR_SCALINGS = ("none", "linear", "sqrt")
+# Recipe -> module whose ``run`` goes through a run by it.
+RECIPES = {"icefield": "icefield_train.run", "article": "icefield_train.recipes.article"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +112,10 @@ class TrainConfig:
     """Share of their inputs that is left out in training."""
     lora_target_modules: str = ""
     """Names of the layers that get one, separated by commas; "" = all linear ones but the head."""
+    recipe: str = "icefield"
+    """How it is trained; a name of RECIPES. article: as stock libraries do it, to compare with."""
+    measure_only: bool = False
+    """Measure in the end how fast the ranks multiply matrices, and keep no model."""
     tokens_dir: str = ""
     """Folder of tokenised rows; "" = below ``run_dir``."""
     run_id: str = ""
@@ -220,6 +226,8 @@ RULES: dict[str, Rule] = {
     "wire_format": choice(WIRE_FORMATS),
     "embedding_exchange": choice(EMBEDDING_EXCHANGES),
     "bucket_mb": whole(1, 1024),
+    "recipe": choice(tuple(RECIPES)),
+    "measure_only": _FLAG,
     "lora": _FLAG,
     "lora_r": whole(1),
     "lora_alpha": whole(1),

@@ -174,6 +174,12 @@ def wait_for_ranks(ranks: Dist) -> None:
         dist.barrier(group=ranks.group)
 
 
+def at_once(ranks: Dist, work: Callable[[], Any]) -> Any:
+    """Return what work returns that all ranks begin at the same time."""
+    wait_for_ranks(ranks)
+    return work()
+
+
 def parallel(ranks: Dist, model: torch.nn.Module, *, deadline: float = 120, **options: Any) -> torch.nn.Module:
     """Return the model with gradients averaged over the ranks in each backward pass; all get rank 0's weights.
 

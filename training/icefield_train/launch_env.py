@@ -19,6 +19,10 @@ DIALECTS: dict[str, tuple[str, str, str]] = {
 }
 
 
+# When the ranks were launched, in seconds since 1970, by the clock of their node.
+LAUNCHED = "ICEFIELD_LAUNCHED"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Rank, world size and local rank of a process."""

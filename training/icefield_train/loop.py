@@ -20,6 +20,7 @@ from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
 from icefield_train.embedding_rows import step_tokens
 from icefield_train.failures import PeerError
+from icefield_train.meter import Meter
 from icefield_train.objectives import OBJECTIVES
 from icefield_train.precision import calculating_in
 
@@ -63,8 +64,11 @@ def train(
     precision: str,
     steps: int,
     on_step: Callable[[Step], None],
+    meter: Meter | None = None,
 ) -> Trained:
     """Train the model in place for ``steps`` steps; ``on_step`` is called after each, on every rank.
+
+    ``meter`` measures it.
 
     Raises:
         FloatingPointError: the loss of this rank is not a number.
@@ -75,6 +79,8 @@ def train(
     optimizer = new_optimizer(model, config, plan.learning_rate)
     schedule = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup_ratio * steps), steps)
     lengths, counts = rows.lengths, OBJECTIVES[rows.kind].counts(rows)
+    meter = meter or Meter()
+    meter.begin()
     begun = time.perf_counter()
     recent: deque[tuple[float, int, int, float]] = deque([(begun, 0, 0, 0.0)], maxlen=_SPEED_STEPS + 1)
     step = samples = tokens = 0
@@ -88,17 +94,21 @@ def train(
         )
         for batch in batches[: steps - step]:
             step += 1
+            meter.clock.enter("data")
             mine = deal(batch, lengths, ranks.world_size)[ranks.rank]
             distributed.begin_step(model, functools.partial(step_tokens, rows, batch))
             # A batch of rows without a label has no loss, and nothing to divide by.
             counted = sum(counts[row] for row in batch) or 1
-            local_loss = backward(model, rows, plan.split(mine), batch[0], counted, ranks, precision)
+            local_loss = backward(model, rows, plan.split(mine), batch[0], counted, ranks, precision, meter)
+            meter.clock.enter("communication")
             loss = agreed_loss(local_loss, counted, ranks, step)
+            meter.clock.enter("compute")
             torch.nn.utils.clip_grad_norm_(model.parameters(), _MAX_GRADIENT_NORM)
             learning_rate = schedule.get_last_lr()[0]
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
+            meter.clock.enter("other")
             samples += len(batch)
             tokens += sum(lengths[row] for row in batch)
             now = time.perf_counter()
@@ -115,6 +125,7 @@ def train(
                     eta_seconds=(steps - step) * (now - since) / (len(recent) - 1),
                 )
             )
+    meter.end()
     losses = [entry[3] for entry in list(recent)[1:]]
     return Trained(
         steps=step,
@@ -143,6 +154,7 @@ def backward(
     counted: int,
     ranks: Dist,
     precision: str,
+    meter: Meter | None = None,
 ) -> float:
     """Add this rank's part to the gradients of the mean loss over the global batch; return the sum of its losses.
 
@@ -158,19 +170,29 @@ def backward(
         counted: by how many the mean loss is divided: rows, or tokens, of the whole global batch.
         ranks: this process among the ranks.
         precision: "fp32" or "bf16".
+        meter: measures it.
     """
+    meter = meter or Meter()
     objective = OBJECTIVES[rows.kind]
     total = 0.0
     for number, part in enumerate(passes, start=1):
         # A rank without a row goes along: the others wait for its part in the all-reduce.
         picked = part or [idle]
-        with distributed.exchange(model, last=number == len(passes)):
+        last = number == len(passes)
+        meter.clock.enter("data")
+        inputs, labels = rows.inputs(picked), objective.labels(rows, picked)
+        meter.batch(*inputs["input_ids"].shape)
+        meter.clock.enter("compute")
+        with distributed.exchange(model, last=last):
             with calculating_in(precision):
-                logits = model(**rows.inputs(picked)).logits
-            loss_sum = objective.losses(logits, objective.labels(rows, picked)).sum()
+                logits = model(**inputs).logits
+            loss_sum = objective.losses(logits, labels).sum()
             if not part:
                 loss_sum = loss_sum * 0.0
+            if last and ranks.world_size > 1:
+                meter.clock.communicate_after(loss_sum)
             (loss_sum * (ranks.world_size / counted)).backward()
+        meter.clock.enter("compute")
         total += float(loss_sum.detach())
     return total
 

@@ -25,7 +25,9 @@ _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "sci
 
 
 def machine_facts(host: str, threads: int, cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, Any]:
-    """Return host, CPU model, instruction sets, threads, cores that may be used, and network interface of this rank."""
+    """Return host, CPU model, instruction sets, threads, cores that may be used and how much of
+    them, and network interface of this rank.
+    """
     model, flags = _cpu(cpuinfo)
     return {
         "host": host,
@@ -33,6 +35,8 @@ def machine_facts(host: str, threads: int, cpuinfo: Path = Path("/proc/cpuinfo")
         "isa": [name for name in _ISA if name in flags],
         "threads": threads,
         "cores": sorted(os.sched_getaffinity(0)),
+        # A quota may leave less; the plan knows what the node has measured.
+        "cpus": float(os.environ.get("ICEFIELD_CPUS") or len(os.sched_getaffinity(0))),
         "interface": os.environ.get("GLOO_SOCKET_IFNAME", ""),
         "preload": os.environ.get("LD_PRELOAD", ""),
     }

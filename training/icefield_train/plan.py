@@ -25,11 +25,13 @@ class Node:
     first_rank: int
     """Rank of its first process; the others follow."""
     threads: int
-    """Threads of each process."""
+    """Threads of each process; 0 leaves their number to the program."""
     cores: list[list[int]]
     """CPU numbers of each process; an empty list leaves the choice to the kernel."""
     preload: str
     """Library to preload (an allocator), or ""."""
+    cpus: float = 0.0
+    """CPUs of each process, a quota's fractions included; 0 where nobody has measured them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,8 +40,9 @@ class Preparation:
         events.write("phase", phase=PHASE)
         events.close()
         # No rank needs the node's cores yet.
-        threads = str(self._node.threads * self._plan.nproc_per_node)
-        env = {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        env = {"TOKENIZERS_PARALLELISM": "true"}
+        if count := self._node.threads * self._plan.nproc_per_node:
+            env |= {"RAYON_NUM_THREADS": str(count), "OMP_NUM_THREADS": str(count)}
         with self._log.open("ab") as output:
             self.process = subprocess.Popen(
                 [self._plan.python, "-m", "icefield_train", *self._plan.prepare],

@@ -29,7 +29,6 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
         "ICEFIELD_RUN_DIR": plan.run_dir,
         "ICEFIELD_MASTER_ADDR": plan.head.address,
         "ICEFIELD_MASTER_PORT": str(plan.rendezvous_port),
-        "OMP_NUM_THREADS": str(node.threads),
         "GLOO_SOCKET_IFNAME": node.interface,
         "HF_HUB_OFFLINE": "1",
         "TOKENIZERS_PARALLELISM": "false",
@@ -43,6 +42,10 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
             # On one node ranks talk over its loopback, whatever else the node has.
             "ICEFIELD_CCL_INTERFACE": node.interface if len(plan.nodes) > 1 else "lo",
         }
+    if node.threads:
+        env["OMP_NUM_THREADS"] = str(node.threads)
+    if node.cpus:
+        env["ICEFIELD_CPUS"] = str(node.cpus)
     if node.preload:
         env["LD_PRELOAD"] = node.preload
     return env

@@ -13,24 +13,10 @@ from icefield_train import failures, script_report
 from icefield_train.arguments import Parser
 from icefield_train.chart import line_chart
 from icefield_train.events import read_events
+from icefield_train.page import document
 from icefield_train.rules import refusal
 from icefield_train.status import write_text
 
-_STYLE = """
-:root{--ink:#1a2733;--soft:#5b6b7a;--line:#d9e1e8;--accent:#0b6fb8;--bad:#b3261e;--paper:#fff}
-@media(prefers-color-scheme:dark){:root{
---ink:#e6edf3;--soft:#9aa9b8;--line:#33404d;--accent:#5cb3f0;--bad:#ff8a80;--paper:#10171e}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:780px;
-margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .5rem}
-.lead{color:var(--soft);margin:.2rem 0 1.2rem}.failure{color:var(--bad);font-weight:600}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .8rem .25rem 0;
-border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
-th{font-weight:600;color:var(--soft)}td.figure{font-variant-numeric:tabular-nums}
-pre{border:1px solid var(--line);border-radius:4px;padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere}
-svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line)}
-polyline{fill:none}.raw{stroke:var(--accent);opacity:.3}.smooth{stroke:var(--accent);stroke-width:2}
-"""
 _PERCENT = frozenset({"accuracy", "f1", "macro_f1", "micro_f1", "entity_f1", "entity_precision", "entity_recall"})
 
 
@@ -62,11 +48,7 @@ def build(run_dir: Path) -> str:
         _section("Last lines of rank 0", script_report.log_section(run_dir, 0) if is_script else ""),
         _section("Repeat", f"<pre>{_text(config['command'])}</pre>" if config.get("command") else ""),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_text(name)}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(filter(None, parts))
-    ) + "\n</body></html>\n"
+    return document(name, parts)
 
 
 def failure_line(run_dir: Path) -> str:

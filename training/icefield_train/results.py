@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +44,14 @@ class Results:
         answer, scores = metrics.baseline(self.task, truth)
         return {**self.scores(name), "baseline": scores, "baseline_name": answer, "dev_rows": len(truth)}
 
-    def to_dict(self, *, wall_seconds: float) -> dict[str, Any]:
-        """Return the content of metrics.json."""
+    def to_dict(self, *, job_seconds: float, wall_seconds: float, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the content of metrics.json.
+
+        Args:
+            job_seconds: from the launch of the ranks until the metrics were there.
+            wall_seconds: from the launch of the ranks until all results are written.
+            measured: what ``meter.combined`` made of the ranks' measurements.
+        """
         trained = self.trained
         splits = {name: self.split(name) for name in self.predictions}
         return {
@@ -52,6 +59,7 @@ class Results:
             **next(iter(splits.values())),
             **({"dev": splits} if len(splits) > 1 else {}),
             "kind": self.task.kind.name,
+            "recipe": self.config.recipe,
             "train_rows": self.train_rows,
             "steps": trained.steps,
             "epochs": num_epochs(self.config, self.train_rows, trained.steps, len(self.machines)),
@@ -63,10 +71,16 @@ class Results:
             "world_size": len(self.machines),
             "nodes": len({machine["host"] for machine in self.machines}),
             **self.exchange,
+            **measured,
+            "samples": trained.samples,
+            "tokens": trained.tokens,
             "samples_per_second": trained.samples / trained.seconds,
             "tokens_per_second": trained.tokens / trained.seconds,
             "train_seconds": trained.seconds,
             "evaluate_seconds": sum(found.seconds for found in self.predictions.values()),
+            "job_seconds": job_seconds,
+            "job_samples_per_second": trained.samples / job_seconds,
+            "job_tokens_per_second": trained.tokens / job_seconds,
             "wall_seconds": wall_seconds,
             "final_train_loss": trained.final_loss,
         }

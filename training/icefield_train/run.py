@@ -18,12 +18,15 @@ from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
 from icefield_train.embedding_rows import choose_embedding
+from icefield_train.gemm_peak import gemm_peak
 from icefield_train.journal import Journal
 from icefield_train.last_words import on_request_to_end
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
 from icefield_train.machine import machine_facts
+from icefield_train.meter import Meter, combined
 from icefield_train.model import adapted, fitting_rows, freeze_unused, new_model, num_parameters
+from icefield_train.model_flops import model_flops
 from icefield_train.precision import agreed_precision
 from icefield_train.results import Results, environment
 from icefield_train.staged_task import StagedTask, read_task
@@ -56,7 +59,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         config: settings of the run.
         place: this process among the ranks.
         journal: where to tell of it.
-        begun: when the process began, in seconds since 1970.
+        begun: when the ranks were launched, in seconds since 1970.
 
     Raises:
         RuntimeError: another rank failed or is late.
@@ -95,6 +98,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     tell_plan(config, loaded, ranks, journal)
     journal.log(f"gradients in {config.wire_format}, word embeddings: {embedding.words}")
 
+    meter = Meter()
     journal.enter("step")
     trained = loop.train(
         model,
@@ -104,6 +108,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         precision=precision,
         steps=loaded.steps,
         on_step=lambda step: journal.step({**asdict(step), "steps": loaded.steps}),
+        meter=meter,
     )
 
     journal.enter("evaluate")
@@ -129,20 +134,46 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         },
         train_rows=len(loaded.train_rows),
     )
+    finish(config, loaded, ranks, journal, results, meter, begun)
+
+
+def finish(
+    config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal, results: Results, meter: Meter, begun: float
+) -> None:
+    """Tell the metrics, predict what is to be predicted, write all results, and leave the other ranks.
+
+    Raises:
+        RuntimeError: another rank failed or is late.
+        OSError: results can't be written.
+    """
+    steps = results.trained.steps
     if ranks.is_main:
         for name in loaded.dev_rows:
-            journal.event("evaluate", epoch=config.epochs, step=trained.steps, split=name, metrics=results.scores(name))
+            journal.event("evaluate", epoch=config.epochs, step=steps, split=name, metrics=results.scores(name))
+    job_seconds = time.time() - begun
+    peak = distributed.at_once(ranks, lambda: gemm_peak(results.precision)) if config.measure_only else None
+    mine = results.machines[ranks.rank]
+    measured = distributed.gather_from_ranks(
+        ranks,
+        meter.measured(host=mine["host"], cpus=mine["cpus"], flops=model_flops(loaded.model), gemm_flops=peak),
+    )
     for name, rows in loaded.unlabelled.items():
-        found = evaluate.predict(loaded.model, rows, ranks, precision=precision, on_batch=journal.status.touch)
+        answers = evaluate.predict(
+            loaded.model, rows, ranks, precision=results.precision, on_batch=journal.status.touch
+        ).predicted
         if ranks.is_main:
-            path = predictions.write(journal.run_dir / predictions.FOLDER, loaded.task, name, found.predicted)
+            path = predictions.write(journal.run_dir / predictions.FOLDER, loaded.task, name, answers)
             journal.event("predict", split=name, rows=len(rows), path=str(path))
 
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        save(loaded, journal)
-        write_json(journal.run_dir / "metrics.json", results.to_dict(wall_seconds=time.time() - begun))
+        if not config.measure_only:
+            save(loaded, journal)
+        found = results.to_dict(
+            job_seconds=job_seconds, wall_seconds=time.time() - begun, measured=combined(measured, steps)
+        )
+        write_json(journal.run_dir / "metrics.json", found)
     # Nobody leaves before the results are written: a failure to write them is one of the whole run.
     distributed.wait_for_ranks(ranks)
     distributed.stop(ranks)

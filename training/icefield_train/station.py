@@ -10,6 +10,7 @@ from typing import Protocol
 
 from icefield_train import launchers, script_files
 from icefield_train.cause import Cause
+from icefield_train.launch_env import LAUNCHED
 from icefield_train.plan import Node, Plan
 from icefield_train.preparation import Preparation
 from icefield_train.processes import RUN_VARIABLE, die_with_parent, end_run
@@ -73,7 +74,7 @@ class Station:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     cwd=self.plan.run_dir,
-                    env={**os.environ, RUN_VARIABLE: self.plan.run_id},
+                    env={**os.environ, RUN_VARIABLE: self.plan.run_id, LAUNCHED: str(time.time())},
                     preexec_fn=die_with_parent,
                 )
         self.watch.begin(launcher)

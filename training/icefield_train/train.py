@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import sys
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from icefield_train.arguments import Parser
-from icefield_train.config import load_config
+from icefield_train.config import RECIPES, load_config
 from icefield_train.journal import Journal
-from icefield_train.launch_env import adopt
+from icefield_train.launch_env import LAUNCHED, adopt
 from icefield_train.processes import die_with_parent
 from icefield_train.rules import refusal
 from icefield_train.showing import escaped
@@ -21,7 +22,7 @@ from icefield_train.showing import escaped
 
 def main(argv: Sequence[str]) -> int:
     """Run this rank and end the process; a failure is written to ``errors/``, and its exit code is 1."""
-    begun = time.time()
+    begun = float(os.environ.get(LAUNCHED) or time.time())
     parser = Parser(prog="train", description="Train, as one rank of a run.")
     parser.add_argument("--config", type=Path, required=True, help="config.json of the run")
     arguments = parser.parse_args(argv)
@@ -39,9 +40,7 @@ def main(argv: Sequence[str]) -> int:
     journal = Journal(Path(config.run_dir), rank=place.rank, host=host)
     try:
         # Imported here, where a failure is recorded and the log is in place: it brings torch, which takes seconds.
-        from icefield_train.run import run
-
-        run(config, place, journal, begun)
+        importlib.import_module(RECIPES[config.recipe]).run(config, place, journal, begun)
     except Exception as error:
         journal.failed(error)
         leave(1)

@@ -1,0 +1,1 @@
+"""Other ways to train than Icefield's own, to compare it with."""
