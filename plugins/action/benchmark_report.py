@@ -11,9 +11,9 @@ from plugins.module_utils.controller_action import ControllerAction
 
 
 class ActionModule(ControllerAction):
-    """Writes the files of the runs that are done; in the end returns the table, meanwhile shows the last run's figures.
+    """Writes the files of the runs that are done and shows the last one's figures; in the end returns the table.
 
-    Fails with one line where runs are unlike.
+    Fails with one line where runs are unlike. A check says what would be run.
     """
 
     ARGUMENTS: ClassVar[dict[str, Any]] = {
@@ -34,8 +34,8 @@ class ActionModule(ControllerAction):
             for run in args["runs"]
         ]
         summary = benchmark_folder.write(folder, runs, planned, args["command"])
+        self._display.display(f"run {len(runs)} of {planned}: {benchmark_table.run_line(runs[-1])}")
         if len(runs) < planned:
-            self._display.display(f"run {len(runs)} of {planned}: {benchmark_table.run_line(runs[-1])}")
             return {}
         where = f"page: {folder / 'benchmark.html'}"
         return {"icefield_summary": [*benchmark_table.lines(summary), *benchmark_table.words(summary), where]}

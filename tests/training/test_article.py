@@ -22,7 +22,7 @@ def _run(base: Path, recipe: str, world_size: int, kind: str = "classification",
         write_data(base / kind, kind, train=ROWS, dev=DEV)
     if not (base / "bert").exists():
         write_tiny_model(base / "bert")
-    name = f"{recipe}-{world_size}-{kind}-{len(settings)}"
+    name = "-".join(map(str, (recipe, world_size, kind, *sorted(settings.items())))).replace(" ", "")
     options: dict[str, Any] = {
         "epochs": EPOCHS,
         "per_device_batch_size": BATCH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -35,3 +36,13 @@ def test_names_are_escaped() -> None:
     svg = nodes_chart({"<b>": {1: 1.0}}, title='"<', y_label="&")
     assert "<b>" not in svg
     assert ElementTree.fromstring(svg).get("aria-label") == '"<'
+
+
+def test_names_of_lines_that_end_at_the_same_point_stand_apart() -> None:
+    for value in (0.0, 1.0, 2.0):
+        points = {name: {1: value, 2: value} for name in ("a", "b", "c")}
+        svg = ElementTree.fromstring(nodes_chart(points, title="t", y_label="y", ideal=True))
+        heights = sorted(float(text.get("y", "")) for text in svg.iter("text") if text.text in {"a", "b", "c", "ideal"})
+        assert len(heights) == 4
+        assert all(below - above >= 13 for above, below in itertools.pairwise(heights))
+        assert 0 < heights[0] < heights[-1] <= 260 - 36

@@ -19,7 +19,7 @@ th{font-weight:600;color:var(--soft)}td.figure{font-variant-numeric:tabular-nums
 pre{border:1px solid var(--line);border-radius:4px;padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere}
 svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line)}
 polyline{fill:none}.raw{stroke:var(--accent);opacity:.3}.smooth{stroke:var(--accent);stroke-width:2}
-circle{fill:var(--paper)}
+.line1{stroke:var(--bad)}circle{fill:var(--paper)}
 .wide{overflow-x:auto}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}
 .part0{fill:var(--accent)}.part1{fill:var(--bad)}.part2{fill:var(--soft)}.part3{fill:var(--line)}
 """
