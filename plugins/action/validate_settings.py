@@ -15,7 +15,16 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from plugins.module_utils import commands, conda_settings, podman, script_args, settings_check, settings_machine
+from plugins.module_utils import (
+    commands,
+    conda_settings,
+    node_cpu,
+    podman,
+    script_args,
+    settings_check,
+    settings_machine,
+    stack_file,
+)
 from plugins.module_utils.controller_action import ControllerAction
 
 # Where podman keeps images when it runs as root.
@@ -52,6 +61,9 @@ class ActionModule(ControllerAction):
             faults = list(self._compare(values, args, task_vars))
         if faults:
             raise ValueError("\n".join(faults))
+        if args["playbook"] in ("provision", "train", "bake"):
+            for line in self._stack(values, task_vars).warnings():
+                self._display.warning(line)
         return {
             "settings": values,
             "defaults": {name: setting.default for name, setting in known.items()},
@@ -85,7 +97,8 @@ class ActionModule(ControllerAction):
         # Workers of Ansible are elsewhere; PWD is where the user called it.
         called_from = Path(os.environ.get("PWD", "."))
         wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
-        yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
+        file_faults = list(settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from))
+        yield from file_faults
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
@@ -109,10 +122,16 @@ class ActionModule(ControllerAction):
         yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes
-            yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine())
+            if not file_faults:
+                stack = self._stack(values, variables)
+                yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine(), stack)
+
+    def _stack(self, values: Mapping[str, Any], variables: Mapping[str, Any]) -> stack_file.Stack:
+        root = Path(str(self._templar.template(variables["icefield_root"])))
+        return stack_file.read(root / "requirements" / "stacks" / f"{values['stack']}.txt")
 
 
-_MACHINE_FILES = ("stack", "extra_ca_files")
+_MACHINE_FILES = ("stack", "extra_ca_files", "wheels_dir")
 
 
 def machine() -> settings_machine.Machine:
@@ -124,6 +143,7 @@ def machine() -> settings_machine.Machine:
         disk_free=shutil.disk_usage(storage).free,
         disk_path=str(storage),
         have_image=_have_image(),
+        isa=node_cpu.all_flags(Path("/proc/cpuinfo").read_text()),
     )
 
 

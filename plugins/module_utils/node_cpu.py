@@ -89,8 +89,13 @@ def threads_per_rank(cpus: float, nproc_per_node: int) -> int:
 
 def isa_flags(cpuinfo: str, wanted: Iterable[str]) -> list[str]:
     """Return those of ``wanted`` that ``/proc/cpuinfo`` lists, sorted."""
+    return sorted(set(wanted) & set(all_flags(cpuinfo)))
+
+
+def all_flags(cpuinfo: str) -> list[str]:
+    """Return the flags that ``/proc/cpuinfo`` lists for the first processor."""
     line = next((ln for ln in cpuinfo.splitlines() if ln.startswith(("flags", "Features"))), "")
-    return sorted(set(wanted) & set(line.partition(":")[2].split()))
+    return line.partition(":")[2].split()
 
 
 def allocator_path(ldconfig: str, names: Iterable[str]) -> str:

@@ -46,7 +46,7 @@ except ImportError:  # linters and unit tests import this file outside Ansible
     from plugins.module_utils import node_cpu
 
 ALLOCATORS = ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4")
-ISA_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "amx_tile", "bf16")
+ISA_FLAGS = ("avx2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "amx_tile", "bf16")
 
 
 def interface_of(module: AnsibleModule, peers: list[str], address: str) -> str:
