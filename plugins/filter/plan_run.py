@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from plugins.module_utils import run_job, run_plan, script_plan
+from plugins.module_utils import run_job, run_plan, script_plan, stack_file, stack_job
 
 
 def plan_run(
@@ -17,6 +18,7 @@ def plan_run(
     nodes: Sequence[Mapping[str, Any]],
     tunings: Sequence[Mapping[str, Any]],
     home: str,
+    env: str,
 ) -> dict[str, Any]:
     """Return the plan of a run as plain values.
 
@@ -26,6 +28,7 @@ def plan_run(
         nodes: ``name`` and ``address`` of each node by rank, the head first.
         tunings: what each of them measured about itself, in the same order.
         home: folder of Icefield on the nodes.
+        env: the stack's Python environment on the nodes.
     """
     staged = _staged(job, home)
     run_dir = f"{home}/runs/{job['run_id']}"
@@ -34,7 +37,8 @@ def plan_run(
             settings,
             [{**node, "tuning": tuning} for node, tuning in zip(nodes, tunings, strict=True)],
             run_id=job["run_id"],
-            python=f"{home}/env/bin/python",
+            python=f"{env}/bin/python",
+            stack=stack_file.read(Path(job["stack_lock"])),
             code=staged["code"],
             run_dir=run_dir,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
@@ -54,11 +58,24 @@ def refuse_nodes(
     settings: Mapping[str, Any],
     nodes: Sequence[Mapping[str, Any]],
     answers: Sequence[Mapping[str, Any]],
+    *,
+    size: int,
+    commands: Mapping[str, Any],
 ) -> str:
-    """Return the line that refuses these nodes for a run: too many processes, or not what a script's packages need.
+    """Return the line that refuses these nodes for a run: another stack, too many processes, not what a script needs.
 
-    ``answers`` are what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
+    Args:
+        job: what the action ``run_job`` found.
+        settings: converted settings of the user.
+        nodes: ``name`` and ``address`` of each node.
+        answers: what they answered to ``run_query``; nodes not asked yet or aren't provisioned don't count.
+        size: number of nodes of the cluster.
+        commands: ``cluster`` and ``inventory`` for the commands that are told.
     """
+    stack = stack_file.read(Path(job["stack_lock"]))
+    for node, answer in zip(nodes, answers, strict=True):
+        if fault := stack_job.fault(stack, node["name"], answer, int(size), commands):
+            return fault
     measured = [
         {**node, "tuning": answer["tuning"]}
         for node, answer in zip(nodes, answers, strict=True)
