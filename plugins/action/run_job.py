@@ -44,7 +44,11 @@ class ActionModule(ControllerAction):
             raise ValueError(refusal("run_id", run_id, f"a new one, for {there}"))
         package = root / "training"
         called_from = Path(os.environ.get("PWD", "."))
-        job: dict[str, Any] = {"run_id": run_id, "git_commit": run_job.git_commit(root), "stack_lock": args["stack_lock"]}
+        job: dict[str, Any] = {
+            "run_id": run_id,
+            "git_commit": run_job.git_commit(root),
+            "stack_lock": args["stack_lock"],
+        }
         if settings["script"]:
             return {"job": job | self._script(args, called_from, package)}
         found = run_job.run_check(

@@ -8,16 +8,17 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from icefield_train import plan as plans
 from icefield_train.plan import Node, Plan, Script
 from icefield_train.rules import refusal
-from plugins.module_utils import commands, run_job
+from plugins.module_utils import ccl_workers, commands, run_job, stack_file
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # A script does not tell what it does: the only thing to be seen is that it does nothing.
 SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = ("stack", "launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
@@ -56,6 +57,7 @@ def make_plan(
     python: str,
     code: str,
     run_dir: str,
+    stack: stack_file.Stack | None = None,
     script: Script | None = None,
 ) -> Plan:
     """Return the plan.
@@ -67,12 +69,14 @@ def make_plan(
         python: interpreter on the nodes.
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
+        stack: the stack of the environment; None for one that asks for nothing.
         script: what the ranks run in place of Icefield's training.
 
     Raises:
         ValueError: a node has measured nothing, or not for the address that it has.
     """
     nproc = int(settings["nproc_per_node"])
+    chosen = _stack(stack, settings)
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -81,15 +85,17 @@ def make_plan(
                 f"{node['name']}: no network interface has the address {node['address']}; "
                 "set icefield_address to the one by which the other nodes reach it, and run provision.yml"
             )
+        share = ccl_workers.share(tuning, nproc) if chosen.ccl else ccl_workers.Share(ccl_cpus=[], ranks=[], threads=0)
         planned.append(
             Node(
                 name=node["name"],
                 address=node["address"],
                 interface=tuning["interface"],
                 first_rank=index * nproc,
-                threads=threads_per_rank(tuning["cpus"], nproc),
-                cores=cores_of_ranks(tuning, nproc),
+                threads=share.threads or threads_per_rank(tuning["cpus"], nproc),
+                cores=share.ranks or cores_of_ranks(tuning, nproc),
                 preload=tuning["preload"],
+                ccl_cpus=share.ccl_cpus,
             )
         )
     port = int(settings["rendezvous_port"])
@@ -105,7 +111,21 @@ def make_plan(
         run_dir=run_dir,
         nodes=planned,
         prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
+        stack=chosen,
         script=script,
+    )
+
+
+def _stack(stack: stack_file.Stack | None, settings: Mapping[str, Any]) -> plans.Stack:
+    """Return what a stack asks of those who start processes."""
+    if stack is None:
+        return plans.Stack()
+    return plans.Stack(
+        name=stack.name,
+        mpi=stack.mpi,
+        extensions=list(stack.extensions),
+        preload=list(stack.preload),
+        ccl="oneccl-bind-pt" in stack.pins and settings.get("collectives", "gloo") == "ccl",
     )
 
 

@@ -14,7 +14,7 @@ from icefield_train.rules import refusal, user_path
 from plugins.module_utils import commands, local_net, podman, stack_file, stack_rules
 
 GIB = 1 << 30
-# What a node needs to hold Python, torch and a small model; what it writes. What their image takes the stack's file says.
+# What a node needs to hold Python, torch and a small model; what it writes. Its stack says what an image takes.
 NODE_MEMORY = int(1.5 * GIB)
 NODE_DISK = 1 * GIB
 # Where the user names no size, so much of the machine's memory is divided among the nodes.

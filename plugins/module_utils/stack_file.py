@@ -1,19 +1,19 @@
 """What a stack's file says: its pins, and the lines at its head that a program reads. Standard library only.
 
-    # stack: NAME                     that of the file
-    # tested-with: CPython 3.11, ...  where all of it was seen to work
-    # python: 3.11 to 3.12            Pythons that it takes; or "3.11 or newer"
-    # needs: avx2 avx512f             flags of /proc/cpuinfo without which it is refused; or "nothing"
-    # end-of-life: none announced     or what ended, and when
-    # security: TEXT                  what becomes of known faults
-    # gains: TEXT                     (optional) what it gains over the stack current
-    # imports: torch transformers     modules that have to be importable once it is installed
-    # extensions: MODULE              (optional) modules that each rank imports first, those that are there
-    # preload: lib/libx.so            (optional) libraries of the environment that ranks are started with
-    # mpi: mpich                      whose mpiexec it has: mpich or intel
-    # disk: 4                         GiB that a node's image with it takes
-    # index: PACKAGE SETTING          (optional) the setting that names the index which has the package
-    # instead: NAME                   (optional) a stack that does without that index
+# stack: NAME                     that of the file
+# tested-with: CPython 3.11, ...  where all of it was seen to work
+# python: 3.11 to 3.12            Pythons that it takes; or "3.11 or newer"
+# needs: avx2 avx512f             flags of /proc/cpuinfo without which it is refused; or "nothing"
+# end-of-life: none announced     or what ended, and when
+# security: TEXT                  what becomes of known faults
+# gains: TEXT                     (optional) what it gains over the stack current
+# imports: torch transformers     modules that have to be importable once it is installed
+# extensions: MODULE              (optional) modules that each rank imports first, those that are there
+# preload: lib/libx.so            (optional) libraries of the environment that ranks are started with
+# mpi: mpich                      whose mpiexec it has: mpich or intel
+# disk: 4                         GiB that a node's image with it takes
+# index: PACKAGE SETTING          (optional) the setting that names the index which has the package
+# instead: NAME                   (optional) a stack that does without that index
 """
 
 from __future__ import annotations

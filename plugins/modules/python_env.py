@@ -36,7 +36,7 @@ options:
     elements: str
     default: []
   stack:
-    description: Name of the stack whose lock it is; its head says which modules have to be importable. Empty = any lock.
+    description: Name of the stack whose lock it is; its head says what has to be importable. Empty = any lock.
     type: str
     default: ""
   manager:
@@ -127,7 +127,11 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
             done = subprocess.run(step, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
-                offline = "; where nodes reach no index, take runtime_source=wheelhouse" if where[:1] == ["--extra-index-url"] else ""
+                offline = (
+                    "; where nodes reach no index, take runtime_source=wheelhouse"
+                    if where[:1] == ["--extra-index-url"]
+                    else ""
+                )
                 raise ValueError(f"{Path(step[0]).name} {' '.join(step[1:3])}: {' '.join(lines[-3:])}{offline}")
         check = [str(uv), "pip", "check", "--python", python]
         done = subprocess.run(check, env=environment, capture_output=True, text=True, check=False)

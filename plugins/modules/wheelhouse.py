@@ -109,7 +109,9 @@ def pip_download(module: AnsibleModule, target: Path, requirements: list[str], *
 def provided(wheels_dir: str, wanted: dict[str, str]) -> list[str]:
     """Return the pins that a folder has wheels of, whatever machine these are for."""
     files = sorted(Path(wheels_dir).glob("*.whl")) if wheels_dir else []
-    there = {(re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in (f.name.split("-")[:2] for f in files)}
+    there = {
+        (re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in (f.name.split("-")[:2] for f in files)
+    }
     # A pin without a local version, such as +cpu, is met by any.
     there |= {(name, version.partition("+")[0]) for name, version in there}
     return [name for name, version in wanted.items() if (name, version) in there]
@@ -143,8 +145,8 @@ def download(module: AnsibleModule, target: Path, wanted: dict[str, str]) -> Non
     code, said = pip_download(module, target, rest) if rest else (0, "")
     if code != 0:
         module.fail_json(
-            msg=f"pip could not download the wheels of the lock: {said}; without an index, give a folder with the wheels "
-            "by wheels_dir"
+            msg=f"pip could not download the wheels of the lock: {said}; without an index, give a folder with the "
+            "wheels by wheels_dir"
         )
 
 
@@ -160,8 +162,8 @@ def _download_from(module: AnsibleModule, target: Path, pin: str, entry: dict[st
         state = "unset" if not url else url if answers(url) else f"{url}, which does not answer"
         instead = f", or {module.params['instead']}" if module.params["instead"] else ""
         module.fail_json(
-            msg=f"{pin} is neither at {entry['setting']} ({state}) nor in the indexes that pip is configured with: {said}; "
-            f"put its wheel into a folder on the controller and give that by wheels_dir{instead}"
+            msg=f"{pin} is neither at {entry['setting']} ({state}) nor in the indexes that pip is configured with: "
+            f"{said}; put its wheel into a folder on the controller and give that by wheels_dir{instead}"
         )
 
 

@@ -19,5 +19,7 @@ KEEP = "icefield-env-current-4567"
         ("", "icefield", "current", "", False),
     ],
 )
-def test_a_new_image_of_a_cluster_supersedes_its_own_earlier_ones_of_the_same_stack_alone(env, cluster, stack, keep, goes):
+def test_a_new_image_of_a_cluster_supersedes_its_own_earlier_ones_of_the_same_stack_alone(
+    env, cluster, stack, keep, goes
+):
     assert concerned(env, cluster, stack, keep) is goes

@@ -30,6 +30,24 @@ class Node:
     """CPU numbers of each process; an empty list leaves the choice to the kernel."""
     preload: str
     """Library to preload (an allocator), or ""."""
+    ccl_cpus: list[int] = field(default_factory=list)
+    """CPU numbers of oneCCL's threads, those of the first process first; none where processes have no such threads."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stack:
+    """What the environment's stack asks of those who start processes in it."""
+
+    name: str = "current"
+    """Name of the stack."""
+    mpi: str = "mpich"
+    """Whose mpiexec the environment has: mpich or intel."""
+    extensions: list[str] = field(default_factory=list)
+    """Modules that each rank imports first, those that are there."""
+    preload: list[str] = field(default_factory=list)
+    """Libraries of the environment to preload, as paths within it."""
+    ccl: bool = False
+    """Whether the collectives are to be oneCCL's, by the bindings among the extensions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +94,8 @@ class Plan:
     """The nodes by rank, the head first."""
     prepare: list[str] = field(default_factory=list)
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
+    stack: Stack = field(default_factory=Stack)
+    """The environment's stack."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
 
@@ -113,7 +133,8 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
     # The plan of a run that an earlier version started names no script.
     script = Script(**data["script"]) if data.get("script") else None
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script})
+    stack = Stack(**data.get("stack", {}))
+    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "stack": stack, "script": script})
 
 
 def load_plan(run_dir: Path) -> Plan:

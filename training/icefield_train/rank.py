@@ -13,6 +13,7 @@ import os
 import sys
 from pathlib import Path
 
+from icefield_train import stack_env
 from icefield_train.launch_env import adopt
 from icefield_train.plan import Node, Plan, load_plan
 from icefield_train.processes import RUN_VARIABLE, die_with_parent
@@ -36,9 +37,7 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
         "PYTHONPATH": plan.code,
         "PYTHONUNBUFFERED": "1",
     }
-    if node.preload:
-        env["LD_PRELOAD"] = node.preload
-    return env
+    return env | stack_env.variables(plan, node)
 
 
 def check_place(plan: Plan, node: Node, rank: int, world_size: int) -> None:
@@ -72,6 +71,8 @@ def main(argv: list[str]) -> int:
         return 2
     local_rank = place.rank - node.first_rank
     os.environ["LOCAL_RANK"] = str(local_rank)
+    if plan.stack.ccl:
+        os.environ["CCL_LOCAL_RANK"] = str(local_rank)
     # torchrun tells these two as well, mpirun does not.
     os.environ["LOCAL_WORLD_SIZE"] = str(plan.nproc_per_node)
     os.environ["GROUP_RANK"] = str(plan.nodes.index(node))
