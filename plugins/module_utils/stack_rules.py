@@ -1,7 +1,7 @@
 """Which versions go together, and what a stack needs of a node. Standard library only.
 
-Packages do not say it themselves: the metadata of Intel's extension asks for no version of torch, and its own check ends
-in an error of another kind on a torch of another minor version. Found by trying.
+Packages do not say it themselves: the metadata of Intel's extension asks for no version of torch, and on a torch of
+another minor version its own check ends in an error of another kind. Found by trying.
 """
 
 from __future__ import annotations
