@@ -1,11 +1,13 @@
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
 from plugins.filter import plan_run as filters
-from plugins.module_utils import run_job, run_plan
+from plugins.module_utils import run_job, run_plan, stack_file
 
+STACKS = Path(__file__).parents[2] / "requirements/stacks"
 SETTINGS = {
     "nproc_per_node": 1,
     "rendezvous_port": 29500,
@@ -60,10 +62,12 @@ def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s
     )
     assert run_plan.ranks_fault(3, nodes) == ""
     # Inputs of a role are looked at before its first task has asked a node.
-    settings = {"nproc_per_node": 1000}
-    assert filters.refuse_nodes({}, settings, nodes, [{}, {"tuning": {}}]) == ""
-    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}}]
-    assert "give at most 3" in filters.refuse_nodes({}, settings, nodes, answers)
+    settings, job = {"nproc_per_node": 1000}, {"stack_lock": str(STACKS / "current.txt")}
+    options = {"size": 2, "commands": {}}
+    assert filters.refuse_nodes(job, settings, nodes, [{}, {"tuning": {}}], **options) == ""
+    pins = stack_file.read(STACKS / "current.txt").pins
+    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}, "packages": pins, "python": "3.11", "isa": []}]
+    assert "give at most 3" in filters.refuse_nodes(job, settings, nodes, answers, **options)
     assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
 
 
@@ -75,13 +79,22 @@ def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_d
         "data_dir": "",
         "launcher": "torchrun",
         "stack": "a",
+        "timezone": "a",
     }
     settings = {"task": "mrpc", "weight_decay": 0.0, "seed": 7, "data_dir": "/it's mine", "launcher": "mpirun"}
-    others = {"run_id": "x", "stop": "y", "stack": "b", "local_cpus": 3.0, "nodes": 4, "cluster_name": "c"}
+    others = {
+        "run_id": "x",
+        "stop": "y",
+        "stack": "b",
+        "timezone": "b",
+        "local_cpus": 3.0,
+        "nodes": 4,
+        "cluster_name": "c",
+    }
     options = {"cluster": "c", "inventory": ["/my/hosts.yml"]}
     used = run_plan.used_settings({**settings, **others})
     command = run_plan.repeat_command({**settings, **others}, defaults, 2, options, used)
-    words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "seed=7", "task=mrpc"]
+    words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "stack=b", "seed=7", "task=mrpc"]
     given = [part for word in [*words, "cluster_name=c"] for part in ("-e", word)]
     assert sorted(shlex.split(command)) == sorted(["ansible-playbook", "-i", "/my/hosts.yml", "train.yml", *given])
 

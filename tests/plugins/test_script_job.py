@@ -117,6 +117,7 @@ def job(**script):
     trees = [{"kind": kind, "digest": kind[0] * 12} for kind in ("code", "scripts")]
     return {
         "run_id": "r",
+        "stack_lock": str(ROOT / "requirements/stacks/current.txt"),
         "git_commit": "abc",
         "sources": {"script": "/home/u/train.py"},
         "trees": trees,
@@ -125,7 +126,7 @@ def job(**script):
 
 
 def plan_of(job, **settings):
-    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt")
+    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt", "/opt/env/current")
 
 
 def test_the_plan_has_the_folders_on_the_nodes_in_place_of_their_names():
@@ -149,13 +150,19 @@ def test_of_the_deadlines_those_apply_that_can_be_seen_from_outside():
 
 
 def test_nodes_whose_python_is_not_that_of_the_packages_are_refused():
-    answers = [{"tuning": TUNING}, {"tuning": {**TUNING, "python": "3.12.3"}}]
-    assert filters.refuse_nodes(job(), {"nproc_per_node": 1}, NODES, answers) == ""
-    line = filters.refuse_nodes(job(packages=["x==1"]), {"nproc_per_node": 1}, NODES, answers)
+    pins = stack_file.read(ROOT / "requirements/stacks/current.txt").pins
+    stack = {"packages": pins, "python": "3.11", "isa": []}
+    answers = [{"tuning": TUNING, **stack}, {"tuning": {**TUNING, "python": "3.12.3"}, **stack}]
+
+    def refused(job, answers):
+        return filters.refuse_nodes(job, {"nproc_per_node": 1}, NODES, answers, size=2, commands={})
+
+    assert refused(job(), answers) == ""
+    line = refused(job(packages=["x==1"]), answers)
     assert line.endswith(
         "give nothing, for b has Python 3.12 on x86_64, and packages are taken for Python 3.11 on x86_64"
     )
-    assert filters.refuse_nodes(job(packages=["x==1"]), {"nproc_per_node": 1}, NODES, [answers[0]] * 2) == ""
+    assert refused(job(packages=["x==1"]), [answers[0]] * 2) == ""
 
 
 def test_the_config_of_a_run_tells_how_to_repeat_it():
