@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from plugins.filter import plan_run as filters
-from plugins.module_utils import run_plan, script_job, script_plan, settings_check
+from plugins.module_utils import run_plan, script_job, script_plan, settings_check, stack_file
 from plugins.module_utils.script_layer import read_stack
 from plugins.module_utils.staging import digest_of
 from tests.training.folders import write_model, write_wheel

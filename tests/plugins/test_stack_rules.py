@@ -96,6 +96,6 @@ def test_any_other_version_is_refused_by_its_name():
 )
 def test_a_stack_s_file_that_is_not_in_order_is_refused(line, changed, words):
     text = (STACKS / "ipex.txt").read_text()
-    with pytest.raises(ValueError, match="requirements/stacks/ipex.txt") as error:
+    with pytest.raises(ValueError, match=r"requirements/stacks/ipex\.txt") as error:
         stack_file.parse(text.replace(line, changed, 1), "ipex")
     assert words in str(error.value)
