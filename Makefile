@@ -4,7 +4,7 @@ CLUSTER ?= icefield
 BIN := .venv/bin
 PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
 
-.PHONY: setup demo test lint unit cluster-tests test-glue docs destroy
+.PHONY: setup demo test lint unit cluster-tests test-glue test-ipex docs destroy
 
 setup:
 	@scripts/setup
@@ -25,7 +25,10 @@ cluster-tests: setup
 	@scripts/cluster-tests
 
 test-glue: setup
-	@source .venv/bin/activate && pytest -m long tests
+	@source .venv/bin/activate && pytest -m "long and not ipex" tests
+
+test-ipex: setup
+	@source .venv/bin/activate && pytest -m ipex tests
 
 docs: setup
 	@$(BIN)/python docs/generate.py
