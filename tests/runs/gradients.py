@@ -1,4 +1,4 @@
-"""Prints loss and gradients of one batch as JSON, of the pretrained model and in fp32: run on a node, by the stack's Python.
+"""Prints loss and gradients of one batch as JSON, of the pretrained model and in fp32. Run on a node.
 
 With ICEFIELD_EXTENSIONS set it goes the way of a training run with the stack's extensions, else that of plain torch.
 """
