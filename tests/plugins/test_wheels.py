@@ -96,7 +96,7 @@ def test_a_folder_of_wheels_has_the_pins_that_its_names_tell(tmp_path):
     assert wheelhouse.provided("", wanted) == []
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """What a module says when it fails."""
 
 
@@ -108,7 +108,7 @@ class Module:
         self.run_command = run_command
 
     def fail_json(self, msg):
-        raise Refused(msg)
+        raise RefusedError(msg)
 
 
 # Nothing listens there.
@@ -121,12 +121,12 @@ def test_an_index_that_does_not_answer_is_named_with_what_to_do(tmp_path):
         return 1, "", "ERROR: No matching distribution found for oneccl-bind-pt==2.8.0"
 
     module = Module(run, indexes=[ONECCL], instead="take stack=ipex-pypi, which does without")
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         wheelhouse.download(module, tmp_path, {"oneccl-bind-pt": "2.8.0"})
     assert str(error.value) == (
-        f"oneccl-bind-pt==2.8.0 is neither at ipex_index_url ({NOWHERE}, which does not answer) nor in the indexes that "
-        "pip is configured with: ERROR: No matching distribution found for oneccl-bind-pt==2.8.0; put its wheel into a "
-        "folder on the controller and give that by wheels_dir, or take stack=ipex-pypi, which does without"
+        f"oneccl-bind-pt==2.8.0 is neither at ipex_index_url ({NOWHERE}, which does not answer) nor in the indexes "
+        "that pip is configured with: ERROR: No matching distribution found for oneccl-bind-pt==2.8.0; put its wheel into "
+        "a folder on the controller and give that by wheels_dir, or take stack=ipex-pypi, which does without"
     )
 
 
