@@ -125,8 +125,8 @@ def test_an_index_that_does_not_answer_is_named_with_what_to_do(tmp_path):
         wheelhouse.download(module, tmp_path, {"oneccl-bind-pt": "2.8.0"})
     assert str(error.value) == (
         f"oneccl-bind-pt==2.8.0 is neither at ipex_index_url ({NOWHERE}, which does not answer) nor in the indexes "
-        "that pip is configured with: ERROR: No matching distribution found for oneccl-bind-pt==2.8.0; put its wheel into "
-        "a folder on the controller and give that by wheels_dir, or take stack=ipex-pypi, which does without"
+        "that pip is configured with: ERROR: No matching distribution found for oneccl-bind-pt==2.8.0; put its wheel "
+        "into a folder on the controller and give that by wheels_dir, or take stack=ipex-pypi, which does without"
     )
 
 
