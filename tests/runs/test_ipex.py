@@ -31,7 +31,15 @@ def ipex():
 
 def train(cluster, **settings):
     run_id = f"ipex-{uuid.uuid4().hex[:8]}"
-    options = {"stack": STACK, "run_id": run_id, "epochs": 1, "train_rows": 960, "learning_rate": 1e-4, **settings}
+    options = {
+        "stack": STACK,
+        "run_id": run_id,
+        "epochs": 1,
+        "train_rows": 3200,
+        "global_batch_size": 16,
+        "learning_rate": 1e-4,
+        **settings,
+    }
     code, output = cluster.play("train.yml", **options)
     assert code == 0, output
     folder = ROOT / "runs" / run_id
