@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import uuid
 
@@ -25,6 +26,8 @@ def ipex():
     assert process.returncode == 0, output
     cluster.said = output
     yield cluster
+    for run_id in cluster.run_ids:
+        shutil.rmtree(ROOT / "runs" / run_id, ignore_errors=True)
     code, output = cluster.play("destroy.yml")
     assert code == 0, output
 
