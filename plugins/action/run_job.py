@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``job``, or fail with the one line that refuses it."""
         settings, root = args["settings"], Path(args["root"])
-        if fault := script_job.alone_fault(settings):
+        if fault := script_job.fault(settings):
             raise ValueError(fault)
         now = datetime.now(UTC)
         if settings["script"]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from plugins.module_utils import run_job, run_plan, script_plan, stack_file, stack_job
+from plugins.module_utils import ccl_choice, run_job, run_plan, script_plan, stack_file, stack_job
 
 
 def plan_run(
@@ -18,7 +18,9 @@ def plan_run(
     nodes: Sequence[Mapping[str, Any]],
     tunings: Sequence[Mapping[str, Any]],
     home: str,
+    *,
     env: str,
+    ccl: str,
 ) -> dict[str, Any]:
     """Return the plan of a run as plain values.
 
@@ -29,6 +31,7 @@ def plan_run(
         tunings: what each of them measured about itself, in the same order.
         home: folder of Icefield on the nodes.
         env: the stack's Python environment on the nodes.
+        ccl: folder of oneCCL and our backend on the nodes.
     """
     staged = _staged(job, home)
     run_dir = f"{home}/runs/{job['run_id']}"
@@ -41,6 +44,7 @@ def plan_run(
             stack=stack_file.read(Path(job["stack_lock"])),
             code=staged["code"],
             run_dir=run_dir,
+            ccl=ccl,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
         )
     except ValueError as error:
@@ -62,7 +66,7 @@ def refuse_nodes(
     size: int,
     commands: Mapping[str, Any],
 ) -> str:
-    """Return the line that refuses these nodes for a run: another stack, too many processes, not what a script needs.
+    """Return the line that refuses these nodes for a run: their stack, too many processes, no oneCCL, a script's needs.
 
     Args:
         job: what the action ``run_job`` found.
@@ -77,14 +81,16 @@ def refuse_nodes(
         if fault := stack_job.fault(stack, node["name"], answer, int(size), commands):
             return fault
     measured = [
-        {**node, "tuning": answer["tuning"]}
+        {**node, "tuning": answer["tuning"], "ccl": answer.get("ccl", False)}
         for node, answer in zip(nodes, answers, strict=True)
         if answer.get("tuning", {}).get("memory_bytes")
     ]
     if not measured:
         return ""
     fault = run_plan.ranks_fault(int(settings["nproc_per_node"]), measured)
-    return fault or (script_plan.platform_fault(job["script"], measured) if "script" in job else "")
+    if not fault and "script" in job:
+        fault = script_plan.platform_fault(job["script"], measured)
+    return fault or ccl_choice.fault(settings, stack, measured, int(size), commands)
 
 
 def train_config(

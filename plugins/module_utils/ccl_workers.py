@@ -26,6 +26,9 @@ class Share:
     """Threads of each rank: one per core; 0 where nothing was taken."""
 
 
+NOTHING_TAKEN = Share(ccl_cpus=[], ranks=[], threads=0)
+
+
 def share(tuning: Mapping[str, Any], nproc_per_node: int) -> Share:
     """Share a node out.
 
@@ -41,7 +44,7 @@ def share(tuning: Mapping[str, Any], nproc_per_node: int) -> Share:
     each = len(cores) // nproc_per_node
     workers = each // CORES_PER_WORKER
     if tuning["cpus"] < len(cores) or workers == 0:
-        return Share(ccl_cpus=[], ranks=[], threads=0)
+        return NOTHING_TAKEN
     taken, left = cores[: workers * nproc_per_node], cores[workers * nproc_per_node :]
     threads = len(left) // nproc_per_node
     blocks = [left[rank * threads : (rank + 1) * threads] for rank in range(nproc_per_node)]

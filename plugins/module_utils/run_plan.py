@@ -11,7 +11,7 @@ from typing import Any
 from icefield_train import plan as plans
 from icefield_train.plan import Node, Plan, Script
 from icefield_train.rules import refusal
-from plugins.module_utils import ccl_workers, commands, run_job, stack_file
+from plugins.module_utils import ccl_choice, ccl_workers, commands, run_job, stack_file
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
@@ -57,7 +57,8 @@ def make_plan(
     python: str,
     code: str,
     run_dir: str,
-    stack: stack_file.Stack | None = None,
+    stack: stack_file.Stack,
+    ccl: str,
     script: Script | None = None,
 ) -> Plan:
     """Return the plan.
@@ -69,14 +70,17 @@ def make_plan(
         python: interpreter on the nodes.
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
-        stack: the stack of the environment; None for one that asks for nothing.
+        stack: the stack of the environment.
+        ccl: folder of oneCCL and our backend over it on the nodes.
         script: what the ranks run in place of Icefield's training.
 
     Raises:
         ValueError: a node has measured nothing, or not for the address that it has.
     """
     nproc = int(settings["nproc_per_node"])
-    chosen = _stack(stack, settings)
+    chosen = ccl_choice.choose(settings, stack, ccl)
+    # Only the bindings' oneCCL has threads of its own.
+    has_workers = chosen is not None and chosen.module == plans.BINDINGS
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -85,7 +89,7 @@ def make_plan(
                 f"{node['name']}: no network interface has the address {node['address']}; "
                 "set icefield_address to the one by which the other nodes reach it, and run provision.yml"
             )
-        share = ccl_workers.share(tuning, nproc) if chosen.ccl else ccl_workers.Share(ccl_cpus=[], ranks=[], threads=0)
+        share = ccl_workers.share(tuning, nproc) if has_workers else ccl_workers.NOTHING_TAKEN
         planned.append(
             Node(
                 name=node["name"],
@@ -111,21 +115,11 @@ def make_plan(
         run_dir=run_dir,
         nodes=planned,
         prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
-        stack=chosen,
+        stack=plans.Stack(
+            name=stack.name, mpi=stack.mpi, extensions=list(stack.extensions), preload=list(stack.preload)
+        ),
+        ccl=chosen,
         script=script,
-    )
-
-
-def _stack(stack: stack_file.Stack | None, settings: Mapping[str, Any]) -> plans.Stack:
-    """Return what a stack asks of those who start processes."""
-    if stack is None:
-        return plans.Stack()
-    return plans.Stack(
-        name=stack.name,
-        mpi=stack.mpi,
-        extensions=list(stack.extensions),
-        preload=list(stack.preload),
-        ccl="oneccl-bind-pt" in stack.pins and settings.get("collectives", "gloo") == "ccl",
     )
 
 

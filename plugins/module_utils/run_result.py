@@ -53,6 +53,7 @@ def result_table(run_dir: Path) -> list[str]:
             f"{metrics.get('samples_per_second', 0):.1f} samples/s",
             f"{metrics.get('tokens_per_second', 0):.0f} tokens/s",
         ),
+        *_collectives(metrics),
         *_gradients(metrics),
         ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
         *scores,
@@ -61,6 +62,13 @@ def result_table(run_dir: Path) -> list[str]:
         rows.append(("cost", f"${result['usd']:.4f}", f"${result['usd_hour']:.4f} per hour on demand"))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [f"{name.ljust(widths[0])}  {value.ljust(widths[1])}  {note}".rstrip() for name, value, note in rows]
+
+
+def _collectives(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    # What one rank does not exchange, and what older runs did not know, is not told.
+    if metrics.get("world_size", 1) == 1 or "collectives" not in metrics:
+        return []
+    return [("collectives", metrics["collectives"], metrics.get("collectives_reason", ""))]
 
 
 def _gradients(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:

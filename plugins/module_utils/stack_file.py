@@ -8,7 +8,7 @@
 # security: TEXT                  what becomes of known faults
 # gains: TEXT                     (optional) what it gains over the stack current
 # imports: torch transformers     modules that have to be importable once it is installed
-# extensions: MODULE              (optional) modules that each rank imports first, those that are there
+# extensions: MODULE              (optional) modules that each rank imports first
 # preload: lib/libx.so            (optional) libraries of the environment that ranks are started with
 # mpi: mpich                      whose mpiexec it has: mpich or intel
 # disk: 4                         GiB that a node's image with it takes
@@ -28,6 +28,7 @@ try:
 except ImportError:  # imported by the controller's code and by tests, from the checkout
     from plugins.module_utils import lockfile
 
+DEFAULT = "current"
 NO_END = "none announced"
 NEEDED = ("stack", "tested-with", "python", "needs", "end-of-life", "security", "imports", "mpi", "disk")
 _PYTHON = re.compile(r"(\d+)\.(\d+) (?:or newer|to (\d+)\.(\d+))")
@@ -59,6 +60,10 @@ class Stack:
         found = tuple(int(part) for part in version.split(".")[:2])
         first, last = (int(match[1]), int(match[2])), match[3] and (int(match[3]), int(match[4]))
         return first <= found and (not last or found <= last)
+
+    def given(self) -> list[str]:
+        """Return how it is given to a command: nothing for the default."""
+        return [] if self.name == DEFAULT else [f"stack={self.name}"]
 
     def warnings(self) -> list[str]:
         """Return the lines that whoever chooses it should read; none where it is kept up to date."""

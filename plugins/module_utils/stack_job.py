@@ -21,8 +21,7 @@ def fault(stack: Stack, host: str, answer: Mapping[str, Any], size: int, options
     """
     if not answer.get("tuning"):
         return ""
-    settings = [f"nodes={size}"] + ([f"stack={stack.name}"] if stack.name != "current" else [])
-    repair = f"run: {commands.playbook('provision', *settings, **options)}"
+    repair = f"run: {commands.playbook('provision', f'nodes={size}', *stack.given(), **options)}"
     if not answer["packages"]:
         return f"{host} has no environment of the stack '{stack.name}'; {repair}"
     if faults := stack_rules.node_faults(stack, host, python=answer["python"], isa=answer["isa"]):

@@ -66,7 +66,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
@@ -79,23 +78,6 @@ except ImportError:
 MARKER = ".icefield-lock"
 
 
-def unpack_uv(wheelhouse: Path, folder: Path) -> Path:
-    """Take the uv program out of its wheel.
-
-    Raises:
-        ValueError: there is no wheel of uv.
-    """
-    wheel = next(iter(wheelhouse.glob("uv-*.whl")), None)
-    if wheel is None:
-        raise ValueError(f"no wheel of uv in {wheelhouse}")
-    with zipfile.ZipFile(wheel) as archive:
-        member = next(name for name in archive.namelist() if name.endswith(".data/scripts/uv"))
-        program = folder / "uv"
-        program.write_bytes(archive.read(member))
-    program.chmod(0o700)
-    return program
-
-
 def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
     """Make the environment and bring it to the lock.
 
@@ -103,7 +85,7 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
         ValueError: a step failed; the text is its last line.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        uv = unpack_uv(wheelhouse, Path(temporary))
+        uv = pushed_wheels.unpack_uv(wheelhouse, Path(temporary))
         lock = Path(temporary) / "lock.txt"
         lock.write_text(module.params["lock"])
         if module.params["source"] == "wheelhouse":
@@ -122,7 +104,7 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
                 [sys.executable, "-m", "venv", "--without-pip", str(path)],
                 [str(uv), "pip", "sync", *common, str(lock)],
             ]
-        environment = os.environ | {"UV_NO_CACHE": "1", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+        environment = os.environ | pushed_wheels.UV_ENVIRONMENT
         for step in steps:
             done = subprocess.run(step, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:

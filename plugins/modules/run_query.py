@@ -24,6 +24,10 @@ options:
     description: The Python environment; its packages are told where it is given.
     type: path
     default: ""
+  ccl_dir:
+    description: Folder of oneCCL.
+    type: path
+    default: ""
   trees:
     description: Staged folders to look for, each with C(kind) and C(digest).
     type: list
@@ -37,6 +41,10 @@ tuning:
   description: What the node measured about itself; empty where it was not provisioned.
   returned: always
   type: dict
+ccl:
+  description: Whether the node has oneCCL, built for its torch.
+  returned: always
+  type: bool
 missing:
   description: Those of O(trees) that the node lacks.
   returned: always
@@ -73,9 +81,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import env_packages, node_cpu, run_folder, staging
+    from ansible.module_utils import ccl_marker, env_packages, node_cpu, run_folder, staging
 except ImportError:  # imported by tests, from the checkout
-    from plugins.module_utils import env_packages, node_cpu, run_folder, staging
+    from plugins.module_utils import ccl_marker, env_packages, node_cpu, run_folder, staging
 
 
 def main() -> None:
@@ -86,6 +94,7 @@ def main() -> None:
             "stage_dir": {"type": "path", "default": ""},
             "tuning_file": {"type": "path", "default": ""},
             "env": {"type": "path", "default": ""},
+            "ccl_dir": {"type": "path", "default": ""},
             "trees": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,
@@ -98,6 +107,7 @@ def main() -> None:
         python=env_packages.python_of(env) if env else "",
         isa=node_cpu.all_flags(Path("/proc/cpuinfo").read_text()) if env else [],
         tuning=run_folder.read_json(Path(module.params["tuning_file"])),
+        ccl=(Path(module.params["ccl_dir"]) / ccl_marker.NAME).is_file(),
         missing=[tree for tree in module.params["trees"] if not staging.is_complete(stage_dir, tree)],
         active=run_folder.active_run(runs_dir),
         runs=run_folder.runs_of(runs_dir),

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from icefield_train import launchers, rank, stack_env
+from icefield_train import ccl_env, launchers, rank, stack_env
 from icefield_train.plan import plan_from
 from plugins.filter.plan_run import asdict
 from plugins.module_utils import ccl_workers, node_cpu, run_plan, stack_file
 
 STACKS = Path(__file__).parents[2] / "requirements/stacks"
-IPEX = stack_file.read(STACKS / "ipex.txt")
+IPEX, PYPI = (stack_file.read(STACKS / f"{name}.txt") for name in ("ipex", "ipex-pypi"))
 # As Linux numbers the 64 CPUs of a c6i.16xlarge: 32 cores, the second hyper-threads behind the first ones.
 C6I = {
     "cpus": 32.0,
@@ -31,13 +31,24 @@ SETTINGS = {
 def make(tunings, stack=IPEX, env="/env", **settings):
     nodes = [{"name": f"n-{i}", "address": f"10.0.0.{i}", "tuning": tuning} for i, tuning in enumerate(tunings, 1)]
     return run_plan.make_plan(
-        {**SETTINGS, **settings}, nodes, run_id="r", python=f"{env}/bin/python", code="/code", run_dir="/r", stack=stack
+        {**SETTINGS, **settings},
+        nodes,
+        run_id="r",
+        python=f"{env}/bin/python",
+        code="/code",
+        run_dir="/r",
+        stack=stack,
+        ccl=f"{env}/ccl",
     )
+
+
+def variables(plan, node, local_rank=0):
+    return rank.environment_of(plan, node) | ccl_env.variables(plan, node, local_rank)
 
 
 def test_the_article_s_figures_come_out_for_its_machines():
     plan = make([C6I, C6I])
-    env = rank.environment_of(plan, plan.nodes[1])
+    env = variables(plan, plan.nodes[1])
     assert env["CCL_WORKER_COUNT"] == "4"
     assert env["CCL_WORKER_AFFINITY"] == "0,1,2,3"
     assert env["OMP_NUM_THREADS"] == "28"
@@ -54,7 +65,7 @@ def test_ranks_of_a_node_have_cores_of_their_own_and_so_have_their_workers():
     assert node.ccl_cpus == [0, 1, 2, 3]
     assert node.threads == 14
     assert node.cores == [[*range(4, 18), *range(36, 50)], [*range(18, 32), *range(50, 64)]]
-    assert rank.environment_of(plan, node)["CCL_WORKER_COUNT"] == "2"
+    assert variables(plan, node, 1)["CCL_WORKER_COUNT"] == "2"
 
 
 @pytest.mark.parametrize(
@@ -71,22 +82,30 @@ def test_where_there_is_no_core_to_spare_ranks_do_the_work_themselves(tuning, np
     node = plan.nodes[0]
     assert node.ccl_cpus == []
     assert node.threads == node_cpu.threads_per_rank(tuning["cpus"], nproc)
-    env = rank.environment_of(plan, node)
+    env = variables(plan, node)
     assert (env["CCL_WORKER_COUNT"], env["CCL_WORKER_OFFLOAD"]) == ("1", "0")
     assert "CCL_WORKER_AFFINITY" not in env
 
 
-def test_only_oneccl_takes_cores():
-    for stack, collectives in ((IPEX, "gloo"), (stack_file.read(STACKS / "ipex-pypi.txt"), "ccl"), (None, "ccl")):
+def test_only_the_bindings_oneccl_takes_cores():
+    for stack, collectives in ((IPEX, "gloo"), (PYPI, "ccl")):
         plan = make([C6I], stack=stack, collectives=collectives)
         assert plan.nodes[0].threads == 32
         assert ccl_workers.share(C6I, 1).threads == 28
-        assert not [name for name in rank.environment_of(plan, plan.nodes[0]) if name.startswith("CCL_")]
+        assert not [name for name in variables(plan, plan.nodes[0]) if name.startswith("CCL_")]
+
+
+def test_a_rank_is_told_the_module_and_its_place():
+    plan = plan_from(asdict(make([C6I, C6I], nproc_per_node=2)))
+    env = variables(plan, plan.nodes[1], 1)
+    assert env["ICEFIELD_CCL_MODULE"] == "oneccl_bindings_for_pytorch"
+    assert (env["CCL_LOCAL_RANK"], env["CCL_LOCAL_SIZE"], env["CCL_PROCESS_LAUNCHER"]) == ("1", "2", "none")
+    assert not [name for name in env if name.startswith("ICEFIELD_CCL") and name != "ICEFIELD_CCL_MODULE"]
 
 
 def test_oneccl_uses_the_interface_to_the_peers_and_loopback_on_one_node():
-    assert rank.environment_of(plan := make([C6I, C6I]), plan.nodes[0])["CCL_KVS_IFACE"] == "ens5"
-    assert rank.environment_of(plan := make([C6I]), plan.nodes[0])["FI_TCP_IFACE"] == "lo"
+    assert variables(plan := make([C6I, C6I]), plan.nodes[0])["CCL_KVS_IFACE"] == "ens5"
+    assert variables(plan := make([C6I]), plan.nodes[0])["FI_TCP_IFACE"] == "lo"
 
 
 def test_libraries_are_preloaded_by_the_paths_where_they_are(tmp_path):

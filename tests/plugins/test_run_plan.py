@@ -8,10 +8,12 @@ from plugins.filter import plan_run as filters
 from plugins.module_utils import run_job, run_plan, stack_file
 
 STACKS = Path(__file__).parents[2] / "requirements/stacks"
+CURRENT = stack_file.read(STACKS / "current.txt")
 SETTINGS = {
     "nproc_per_node": 1,
     "rendezvous_port": 29500,
     "launcher": "torchrun",
+    "collectives": "gloo",
     **{f"deadline_{phase}": 60 for phase in run_plan.PHASES},
 }
 TUNING = {"cpus": 4.0, "cores": [0, 1, 2, 3], "interface": "eth0", "preload": "/lib/libtcmalloc.so"}
@@ -19,8 +21,20 @@ TUNING = {"cpus": 4.0, "cores": [0, 1, 2, 3], "interface": "eth0", "preload": "/
 
 def make(nodes, **settings):
     return run_plan.make_plan(
-        {**SETTINGS, **settings}, nodes, run_id="r", python="/env/bin/python", code="/code", run_dir="/runs/r"
+        {**SETTINGS, **settings},
+        nodes,
+        run_id="r",
+        python="/env/bin/python",
+        code="/code",
+        run_dir="/runs/r",
+        stack=CURRENT,
+        ccl="/env/ccl",
     )
+
+
+def refuse(settings, nodes, answers):
+    job = {"stack_lock": str(STACKS / "current.txt")}
+    return filters.refuse_nodes(job, settings, nodes, answers, size=4, commands={"cluster": "c"})
 
 
 def node(name, address, **tuning):
@@ -62,12 +76,10 @@ def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s
     )
     assert run_plan.ranks_fault(3, nodes) == ""
     # Inputs of a role are looked at before its first task has asked a node.
-    settings, job = {"nproc_per_node": 1000}, {"stack_lock": str(STACKS / "current.txt")}
-    options = {"size": 2, "commands": {}}
-    assert filters.refuse_nodes(job, settings, nodes, [{}, {"tuning": {}}], **options) == ""
-    pins = stack_file.read(STACKS / "current.txt").pins
-    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}, "packages": pins, "python": "3.11", "isa": []}]
-    assert "give at most 3" in filters.refuse_nodes(job, settings, nodes, answers, **options)
+    settings = {"nproc_per_node": 1000, "collectives": "gloo"}
+    assert refuse(settings, nodes, [{}, {"tuning": {}}]) == ""
+    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}, "packages": CURRENT.pins, "python": "3.11", "isa": []}]
+    assert "give at most 3" in refuse(settings, nodes, answers)
     assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
 
 

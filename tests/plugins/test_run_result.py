@@ -27,6 +27,8 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
         "precision": "bf16",
         "seed": 42,
         "samples_per_second": 45.25,
+        "collectives": "ccl",
+        "collectives_reason": "exchanges of a step take 3.00 ms with ccl, 5.00 ms with gloo",
         "bytes_sent_per_step": 35_100_000,
         "wire_format": "bf16",
         "embedding_exchange": "sparse, the rows of a step's tokens",
@@ -39,12 +41,14 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     (tmp_path / "config.json").write_text(json.dumps({"run_id": "r", "task": "mrpc", "model_name": "mini"}))
     table = "\n".join(run_result.result_table(tmp_path))
-    assert "f1         0.8770" in table
+    assert "f1           0.8770" in table
     assert "(majority class 0.8120)" in table
     assert "3668 training rows, 408 dev rows" in table
     assert "seed 42" in table
     assert "35.1 MB " in table
     assert "per step and rank, in bf16, word embeddings sparse, the rows of a step's tokens" in table
+    assert "collectives  ccl" in table
+    assert " exchanges of a step take 3.00 ms with ccl, 5.00 ms with gloo" in table
     assert "3 epochs, global batch 32, learning rate 0.0001" in table
     (tmp_path / "metrics.json").write_text(
         json.dumps({**metrics, "epochs": 1, "world_size": 1, "bytes_sent_per_step": 0})
@@ -53,6 +57,7 @@ def test_the_table_shows_each_metric_beside_the_majority_class(tmp_path):
     assert "1 epoch, global" in table
     assert "1 rank\n" in table
     assert "gradients" not in table
+    assert "collectives" not in table
 
 
 def test_what_a_run_cost(tmp_path):

@@ -91,13 +91,22 @@ def test_packages_that_the_stack_has_bring_no_layer(check, tmp_path):
 
 
 def test_what_belongs_to_a_script_is_refused_without_one():
-    line = script_job.alone_fault({**DEFAULTS, "script_args": "--lr 1"})
+    line = script_job.fault({**DEFAULTS, "script_args": "--lr 1"})
     assert line == (
         "setting 'script_args': value '--lr 1' is not accepted; give nothing, or together with the script that it is "
         "for (script)"
     )
-    assert script_job.alone_fault(DEFAULTS) == ""
-    assert script_job.alone_fault({**DEFAULTS, "script": "t.py", "script_args": "--lr 1"}) == ""
+    assert script_job.fault(DEFAULTS) == ""
+    assert script_job.fault({**DEFAULTS, "script": "t.py", "script_args": "--lr 1", "collectives": "ccl"}) == ""
+
+
+def test_a_script_s_backend_is_not_chosen_by_measuring():
+    line = script_job.fault({**DEFAULTS, "script": "t.py", "collectives": "auto"})
+    assert line == (
+        "setting 'collectives': value 'auto' is not accepted; give gloo or ccl with a script: what it exchanges cannot "
+        "be measured before"
+    )
+    assert script_job.fault({**DEFAULTS, "collectives": "auto"}) == ""
 
 
 def test_settings_of_the_training_that_a_script_does_not_follow_are_told():
@@ -126,7 +135,7 @@ def job(**script):
 
 
 def plan_of(job, **settings):
-    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt", "/opt/env/current")
+    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt", env="/env", ccl="/env/ccl")
 
 
 def test_the_plan_has_the_folders_on_the_nodes_in_place_of_their_names():
@@ -149,20 +158,20 @@ def test_of_the_deadlines_those_apply_that_can_be_seen_from_outside():
     assert set(run_plan.SCRIPT_PHASES) < {name.removeprefix("deadline_") for name in SPECS}
 
 
+def refuse(job, answers):
+    return filters.refuse_nodes(job, {"nproc_per_node": 1, "collectives": "gloo"}, NODES, answers, size=2, commands={})
+
+
 def test_nodes_whose_python_is_not_that_of_the_packages_are_refused():
     pins = stack_file.read(ROOT / "requirements/stacks/current.txt").pins
-    stack = {"packages": pins, "python": "3.11", "isa": []}
+    stack = {"packages": pins, "python": "3.11", "isa": [], "ccl": False}
     answers = [{"tuning": TUNING, **stack}, {"tuning": {**TUNING, "python": "3.12.3"}, **stack}]
-
-    def refused(job, answers):
-        return filters.refuse_nodes(job, {"nproc_per_node": 1}, NODES, answers, size=2, commands={})
-
-    assert refused(job(), answers) == ""
-    line = refused(job(packages=["x==1"]), answers)
+    assert refuse(job(), answers) == ""
+    line = refuse(job(packages=["x==1"]), answers)
     assert line.endswith(
         "give nothing, for b has Python 3.12 on x86_64, and packages are taken for Python 3.11 on x86_64"
     )
-    assert refused(job(packages=["x==1"]), [answers[0]] * 2) == ""
+    assert refuse(job(packages=["x==1"]), [answers[0]] * 2) == ""
 
 
 def test_the_config_of_a_run_tells_how_to_repeat_it():

@@ -9,7 +9,7 @@ import pytest
 
 from plugins.module_utils import pushed_wheels
 from plugins.module_utils.wheels import platform_args
-from plugins.modules import python_env, wheelhouse
+from plugins.modules import wheelhouse
 
 DIGEST = "0" * 64
 
@@ -67,14 +67,14 @@ def test_the_installer_is_taken_out_of_its_wheel(tmp_path):
     with zipfile.ZipFile(tmp_path / "uv-1-py3-none-any.whl", "w") as archive:
         archive.writestr("uv-1.data/scripts/uvx", "not this one")
         archive.writestr("uv-1.data/scripts/uv", "the program")
-    program = python_env.unpack_uv(tmp_path, tmp_path / "out")
+    program = pushed_wheels.unpack_uv(tmp_path, tmp_path / "out")
     assert program.read_text() == "the program"
     assert os.access(program, os.X_OK)
 
 
 def test_a_wheelhouse_without_an_installer_is_refused(wheels):
     with pytest.raises(ValueError, match=r"no wheel of uv in"):
-        python_env.unpack_uv(wheels, wheels)
+        pushed_wheels.unpack_uv(wheels, wheels)
 
 
 def test_wheels_are_asked_for_by_the_nodes_python_and_older_platforms_too():

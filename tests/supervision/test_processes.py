@@ -46,8 +46,9 @@ def test_a_process_that_ignores_the_request_is_ended_by_force_with_its_children(
         """
         import signal, subprocess, sys, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-        print("up", flush=True)
+        # The child says it: until it runs, its environment cannot be read.
+        code = "print('up', flush=True); import time; time.sleep(60)"
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
         time.sleep(60)
         """,
     )
@@ -55,6 +56,39 @@ def test_a_process_that_ignores_the_request_is_ended_by_force_with_its_children(
     assert processes.end_run(run_id, patience=0.2) == []
     assert child.wait(5) == -signal.SIGKILL
     assert processes.run_processes(run_id) == []
+
+
+def test_what_is_asked_first_can_write_its_last_words_though_it_dies_with_its_parent(run_id, tmp_path):
+    words = tmp_path / "words"
+    rank = f"""
+        import signal, sys, time
+        from pathlib import Path
+        from icefield_train.processes import die_with_parent
+
+        def end(number, frame):
+            time.sleep(0.1)
+            Path({str(words)!r}).write_text("waited")
+            sys.exit(143)
+
+        signal.signal(signal.SIGTERM, end)
+        die_with_parent()
+        print(__import__("os").getpid(), flush=True)
+        time.sleep(60)
+        """
+    launcher = f"""
+        import subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", {textwrap.dedent(rank)!r}], stdout=subprocess.PIPE, text=True)
+        pid = child.stdout.readline().strip()
+        print("up", flush=True)
+        print(pid, flush=True)
+        time.sleep(60)
+        """
+    child = start(run_id, launcher)
+    pid = int(child.stdout.readline())
+    # Another's process, whatever id it has, is not asked.
+    assert processes.end_run(run_id, first=[pid, os.getpid()]) == []
+    assert child.wait(5) == -signal.SIGTERM
+    assert words.read_text() == "waited"
 
 
 def test_a_process_dies_with_the_one_that_started_it(run_id):

@@ -24,9 +24,7 @@ def run(tmp_path):
     script = tmp_path / "work/train.py"
     script.parent.mkdir()
 
-    def start(text, without=(), **variables):
-        for name in without:
-            (site / f"{name}.py").unlink()
+    def start(text, **variables):
         script.write_text(text)
         env = {**os.environ, "PYTHONPATH": str(site), **variables}
         done = subprocess.run([sys.executable, str(PROCESS), str(script)], env=env, capture_output=True, text=True)
@@ -36,7 +34,8 @@ def run(tmp_path):
     return start
 
 
-BOTH = {"ICEFIELD_EXTENSIONS": "intel_extension_for_pytorch:oneccl_bindings_for_pytorch"}
+IPEX = {"ICEFIELD_EXTENSIONS": "intel_extension_for_pytorch"}
+BINDINGS = {"ICEFIELD_CCL_MODULE": "oneccl_bindings_for_pytorch"}
 MEET = "import torch.distributed as dist\ndist.init_process_group({}timeout=5)\n"
 
 
@@ -44,20 +43,20 @@ MEET = "import torch.distributed as dist\ndist.init_process_group({}timeout=5)\n
     ("given", "used"), [("'gloo', ", "ccl"), ("", "ccl"), ("backend='mpi', ", "ccl"), ("'nccl', ", "nccl")]
 )
 def test_the_group_of_a_script_is_oneccl_s(run, given, used):
-    said, _ = run(MEET.format(given), **BOTH, ICEFIELD_COLLECTIVES="ccl")
+    said, _ = run(MEET.format(given), **IPEX, **BINDINGS)
     assert said == ["extension", "bindings", f"backend {used}, timeout 5"]
 
 
 def test_with_gloo_extensions_are_imported_and_the_group_is_left_alone(run):
-    assert run(MEET.format("'gloo', "), **BOTH)[0] == ["extension", "bindings", "backend gloo, timeout 5"]
+    assert run(MEET.format("'gloo', "), **IPEX)[0] == ["extension", "backend gloo, timeout 5"]
 
 
-def test_without_the_bindings_one_sentence_says_that_gloo_is_used(run):
-    said, errors = run(
-        MEET.format("'gloo', "), without=["oneccl_bindings_for_pytorch"], **BOTH, ICEFIELD_COLLECTIVES="ccl", RANK="0"
-    )
-    assert said == ["extension", "backend gloo, timeout 5"]
-    assert errors == ["oneccl_bindings_for_pytorch is not in this environment: collectives are gloo's"]
+def test_our_backend_is_found_beside_the_environment_and_registered(run, tmp_path):
+    (tmp_path / "ccl/python").mkdir(parents=True)
+    (tmp_path / "ccl/python/icefield_ccl.py").write_text("def register():\n    print('registered')\n")
+    ours = {"ICEFIELD_CCL_MODULE": "icefield_ccl", "ICEFIELD_CCL_PREFIX": str(tmp_path / "ccl")}
+    said, _ = run(MEET.format("'gloo', "), **ours)
+    assert said == ["registered", "backend ccl, timeout 5"]
 
 
 def test_a_stack_without_extensions_changes_nothing(run):

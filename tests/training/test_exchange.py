@@ -92,7 +92,7 @@ def _values(rank: int, size: int, scale: float) -> np.ndarray:
 
 
 def _averaged(ranks: Dist, wire: str) -> list[bytes]:
-    exchange = ChunkExchange(wire_of(wire), distributed.timedelta(seconds=60))
+    exchange = ChunkExchange(wire_of(wire), distributed.timedelta(seconds=60), ranks.group)
     found = []
     # Each twice: buffers serve again.
     for _ in range(2):

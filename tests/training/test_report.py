@@ -52,6 +52,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_choice_of_collectives_is_shown_with_what_was_measured_also_of_a_failed_run(folder: Path) -> None:
+    bucket = {"bytes": 5 << 20, "per_step": 8.7, "gloo_seconds": 0.0105, "ccl_seconds": 0.00723}
+    choice = {"collectives": "ccl", "collectives_reason": "faster", "collectives_timings": [bucket]}
+    row = "".join(f'<td class="figure">{cell}</td>' for cell in ("5,242,880", "8.7", "10.50", "7.23"))
+    events = (folder / "events.jsonl").read_text()
+    (folder / "events.jsonl").write_text(json.dumps({"event": "collectives", **choice}) + "\n" + events)
+    page = report.build(folder)
+    assert f"<tr>{row}</tr>" in page
+    assert "<th>collectives</th><td>ccl: faster</td>" in page
+    (folder / "events.jsonl").write_text(events)
+    assert "Collectives" not in report.build(folder)
+    (folder / "metrics.json").write_text(json.dumps({**METRICS, **choice}))
+    assert f"<tr>{row}</tr>" in report.build(folder)
+
+
+def test_what_the_others_waited_in_when_a_rank_was_gone_is_shown(folder: Path) -> None:
+    (folder / "status").mkdir()
+    words = {"rank": 0, "host": "node-1", "phase": "step", "step": 17, "message": "waited for others in ALLREDUCE"}
+    (folder / "status/waiting-0.json").write_text(json.dumps(words))
+    assert "<th>node-1 rank 0 (step 17)</th><td>waited for others in ALLREDUCE</td>" in report.build(folder)
+
+
 def test_a_finished_run_shows_its_metrics_its_curves_and_how_to_repeat_it(folder: Path) -> None:
     (folder / "metrics.json").write_text(json.dumps(METRICS))
     (folder / "result.json").write_text(json.dumps({"state": "done", "line": ""}))

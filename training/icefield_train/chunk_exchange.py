@@ -1,9 +1,9 @@
 """Means of tensors over the ranks, sent in 16 bits and added up in 32.
 
-Gloo adds up in the type that it is sent, and torch's own hooks that compress gradients refuse it. So each rank owns one
-part of a tensor. First every rank sends each part to its owner, which adds up; then owners send the means to all. A
-rank sends 2 (n - 1) / n numbers of 16 bits per number, as a ring all-reduce does (Patarasuk and Yuan 2009,
-doi:10.1016/j.jpdc.2008.09.002), and all ranks end with the same bits.
+Gloo and oneCCL add up in the type that they are sent, and torch's own hooks that compress gradients refuse the CPU. So
+each rank owns one part of a tensor. First every rank sends each part to its owner, which adds up; then owners send the
+means to all. A rank sends 2 (n - 1) / n numbers of 16 bits per number, as a ring all-reduce does (Patarasuk and Yuan
+2009, doi:10.1016/j.jpdc.2008.09.002), and all ranks end with the same bits.
 """
 
 from __future__ import annotations
@@ -48,13 +48,11 @@ class ChunkExchange:
     Args:
         wire: how numbers are sent.
         timeout: how long to wait for another rank; that of the process group is for collectives alone.
+        group: a group of all ranks.
     """
 
-    def __init__(self, wire: Wire, timeout: timedelta) -> None:
-        self._wire, self._timeout = wire, timeout
-        group = dist.group.WORLD
-        assert group is not None, "no process group"
-        self._group = group
+    def __init__(self, wire: Wire, timeout: timedelta, group: dist.ProcessGroup) -> None:
+        self._wire, self._timeout, self._group = wire, timeout, group
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         # Each rank begins with its neighbour, so that not all send to the same.
         self._peers = [(self._rank + step) % self._ranks for step in range(1, self._ranks)]

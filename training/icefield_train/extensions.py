@@ -8,36 +8,24 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from importlib.util import find_spec
 
 import torch
 
 from icefield_train.stack_env import EXTENSIONS
 
 _IPEX = "intel_extension_for_pytorch"
-BINDINGS = "oneccl_bindings_for_pytorch"
 
 
 def load() -> list[str]:
-    """Import those of the stack's extensions that the environment has, and return their names.
+    """Import the stack's extensions, and return their names.
 
-    The bindings of oneCCL register torch's backend "ccl" by being imported.
+    Raises:
+        ImportError: one cannot be imported; the environment is not the stack's.
     """
-    wanted = [name for name in os.environ.get(EXTENSIONS, "").split(":") if name]
-    found = [name for name in wanted if find_spec(name) is not None]
-    for name in found:
+    names = [name for name in os.environ.get(EXTENSIONS, "").split(":") if name]
+    for name in names:
         importlib.import_module(name)
-    return found
-
-
-def missing(found: list[str]) -> list[str]:
-    """Return a sentence for each extension of the stack that the environment lacks."""
-    wanted = [name for name in os.environ.get(EXTENSIONS, "").split(":") if name]
-    return [
-        f"{name} is not in this environment" + (": collectives are gloo's" if name == BINDINGS else "")
-        for name in wanted
-        if name not in found
-    ]
+    return names
 
 
 def optimized(

@@ -26,6 +26,7 @@ class ParallelModel(DistributedDataParallel):
         wire_format: "fp32", or "bf16" or "fp16" to send gradients in half the bytes; sums are in float32 either way.
         bucket_mb: MiB of gradients that are exchanged together, while the backward pass goes on.
         timeout: how long to wait for another rank.
+        group: where the ranks talk.
         embedding: name of the weights of which only the rows of a step's tokens are exchanged; "" = none. The other
             rows have no gradient on any rank, so the result is the same.
 
@@ -38,6 +39,7 @@ class ParallelModel(DistributedDataParallel):
         module: torch.nn.Module,
         *,
         timeout: timedelta,
+        group: dist.ProcessGroup,
         wire_format: str = "fp32",
         bucket_mb: int = 5,
         embedding: str = "",
@@ -46,15 +48,21 @@ class ParallelModel(DistributedDataParallel):
         if embedding:
             # Its gradient stays out of the buckets, which saves a copy of it as well.
             self._set_params_and_buffers_to_ignore_for_model(module, [embedding])
-        super().__init__(module, broadcast_buffers=False, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
-        self._chunks = ChunkExchange(wire, timeout) if wire else None
+        super().__init__(
+            module,
+            process_group=group,
+            broadcast_buffers=False,
+            gradient_as_bucket_view=True,
+            bucket_cap_mb=bucket_mb,
+        )
+        self._chunks = ChunkExchange(wire, timeout, group) if wire else None
         self._weight = module.get_parameter(embedding) if embedding else None
         self._tokens = torch.empty(0, dtype=torch.int64)
         self._ring_bytes = 0.0
         dense = [weight for weight in module.parameters() if weight.requires_grad and weight is not self._weight]
         self._dense_bytes = sum(weight.numel() * weight.element_size() for weight in dense)
         if self._weight is not None:
-            dist.broadcast(self._weight.data, 0)
+            dist.broadcast(self._weight.data, 0, group=group)
             owner = module.get_submodule(embedding.rpartition(".")[0])
             self._known = torch.zeros(len(self._weight), dtype=torch.bool)
             owner.register_forward_pre_hook(self._check_tokens)
@@ -66,7 +74,8 @@ class ParallelModel(DistributedDataParallel):
     def bytes_sent(self) -> int:
         """Bytes of gradients that this rank has sent so far, without what the network adds to them.
 
-        Of gloo's ring all-reduce they are 2 (n - 1) / n of the tensor's (Patarasuk and Yuan 2009).
+        Of an all-reduce they are 2 (n - 1) / n of the tensor's: gloo makes it by a ring (Patarasuk and Yuan 2009), and
+        no other way, oneCCL's among them, can do with less.
         """
         return round(self._ring_bytes) + (self._chunks.bytes_sent if self._chunks else 0)
 
@@ -106,7 +115,7 @@ class ParallelModel(DistributedDataParallel):
         else:
             # In the order in which torch's wrapper does it: on two ranks the result has the same bits.
             rows.mul_(1 / dist.get_world_size())
-            dist.all_reduce(rows)
+            dist.all_reduce(rows, group=self.process_group)
             self._count_ring(rows.numel() * rows.element_size())
         gradient.index_copy_(0, self._tokens, rows)
 

@@ -34,6 +34,21 @@ class Node:
     """CPU numbers of oneCCL's threads, those of the first process first; none where processes have no such threads."""
 
 
+# Modules that make torch's backend "ccl" known: Intel's bindings, and ours.
+BINDINGS = "oneccl_bindings_for_pytorch"
+OWN_BACKEND = "icefield_ccl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ccl:
+    """Over what the ranks' collectives go with oneCCL."""
+
+    module: str
+    """BINDINGS or OWN_BACKEND."""
+    folder: str = ""
+    """Where OWN_BACKEND is on the nodes, with oneCCL; "" for the bindings, which are in the environment."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stack:
     """What the environment's stack asks of those who start processes in it."""
@@ -43,11 +58,9 @@ class Stack:
     mpi: str = "mpich"
     """Whose mpiexec the environment has: mpich or intel."""
     extensions: list[str] = field(default_factory=list)
-    """Modules that each rank imports first, those that are there."""
+    """Modules that each rank imports first."""
     preload: list[str] = field(default_factory=list)
     """Libraries of the environment to preload, as paths within it."""
-    ccl: bool = False
-    """Whether the collectives are to be oneCCL's, by the bindings among the extensions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +109,8 @@ class Plan:
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
     stack: Stack = field(default_factory=Stack)
     """The environment's stack."""
+    ccl: Ccl | None = None
+    """What makes oneCCL known to the ranks, where they may use it."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
 
@@ -134,7 +149,9 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
     # The plan of a run that an earlier version started names no script.
     script = Script(**data["script"]) if data.get("script") else None
     stack = Stack(**data.get("stack", {}))
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "stack": stack, "script": script})
+    ccl = Ccl(**data["ccl"]) if data.get("ccl") else None
+    nodes = [Node(**node) for node in data["nodes"]]
+    return Plan(**{**data, "nodes": nodes, "stack": stack, "ccl": ccl, "script": script})
 
 
 def load_plan(run_dir: Path) -> Plan:

@@ -7,11 +7,14 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 RUN_VARIABLE = "ICEFIELD_RUN_ID"
 _PR_SET_PDEATHSIG = 1
 _PROC = Path("/proc")
+# For what a rank writes down when it is asked to end.
+_LAST_WORDS_SECONDS = 0.4
 
 
 def die_with_parent() -> None:
@@ -57,8 +60,18 @@ def session_seconds(session: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def end_run(run_id: str, patience: float = 0.5) -> list[int]:
-    """End all processes of the run: a request first, after ``patience`` seconds by force; return those that remain."""
+def end_run(run_id: str, patience: float = 0.5, first: Collection[int] = ()) -> list[int]:
+    """End all processes of the run: a request first, after ``patience`` seconds by force; return those that remain.
+
+    Those of ``first`` are asked before the others: they die with their parent, and have something to write down.
+    """
+    asked = set(first) & set(run_processes(run_id))
+    for pid in asked:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + _LAST_WORDS_SECONDS
+    while any(state(pid) not in ("", "Z") for pid in asked) and time.monotonic() < until:
+        time.sleep(0.02)
     for sign, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 3.0)):
         # Signalled again in every round: a launcher may have started one more meanwhile.
         until = time.monotonic() + wait

@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from icefield_train import stack_env
+from icefield_train import ccl_env, stack_env
 from icefield_train.launch_env import adopt
 from icefield_train.plan import Node, Plan, load_plan
 from icefield_train.processes import RUN_VARIABLE, die_with_parent
@@ -71,8 +71,7 @@ def main(argv: list[str]) -> int:
         return 2
     local_rank = place.rank - node.first_rank
     os.environ["LOCAL_RANK"] = str(local_rank)
-    if plan.stack.ccl:
-        os.environ["CCL_LOCAL_RANK"] = str(local_rank)
+    os.environ.update(ccl_env.variables(plan, node, local_rank))
     # torchrun tells these two as well, mpirun does not.
     os.environ["LOCAL_WORLD_SIZE"] = str(plan.nproc_per_node)
     os.environ["GROUP_RANK"] = str(plan.nodes.index(node))

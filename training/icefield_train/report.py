@@ -50,10 +50,12 @@ def build(run_dir: Path) -> str:
         f"<h1>{_text(name)}</h1>",
         f'<p class="lead">{_text(what)}, {state}</p>',
         f'<p class="failure">{_text(failure)}</p>' if failure else "",
+        _section("Ranks that waited when the run was ended", _waiting(run_dir)),
         _section("Result", _result(metrics)),
         _section("Run", _table([*_setup(config, metrics, events), ("cost", _cost(result))])),
         _section("Training loss", _chart(events, "loss", "loss of the batch")),
         _section("Speed", _chart(events, "samples_per_second", "samples/s", from_zero=True)),
+        _section("Collectives", _collectives(metrics or _last(events, "collectives"))),
         _section("Nodes", _hosts(environment.get("hosts", []))),
         _section("Software", _table(_software(environment, config))),
         _section("Output", script_report.output_section(run_dir) if is_script else ""),
@@ -78,6 +80,31 @@ def failure_line(run_dir: Path) -> str:
     if not first.get("message"):
         return ""
     return f"{first.get('host')} rank {first.get('rank')} ({first.get('phase')}): {first['message']}"
+
+
+def _waiting(run_dir: Path) -> str:
+    """Return who waited in which operation; with gloo nobody can tell, and errors say it."""
+    found = [_read(path) for path in sorted((run_dir / "status").glob("waiting-*.json"))]
+    rows = [(f"{each['host']} rank {each['rank']} ({each['phase']} {each['step']})", each["message"]) for each in found]
+    return _table(rows)
+
+
+def _collectives(choice: Mapping[str, Any]) -> str:
+    """Return the times of exchanges by which the backend was chosen; "" where none was to be chosen."""
+    timings = choice.get("collectives_timings", [])
+    if not timings:
+        return ""
+    rows = [
+        (
+            f"{timing['bytes']:,}",
+            f"{timing['per_step']:.1f}",
+            f"{1000 * timing['gloo_seconds']:.2f}",
+            f"{1000 * timing['ccl_seconds']:.2f}",
+        )
+        for timing in timings
+    ]
+    head = "".join(f"<th>{name}</th>" for name in ("bytes of an exchange", "per step", "gloo, ms", "ccl, ms"))
+    return f"<table><tr>{head}</tr>{''.join(_row(row) for row in rows)}</table>"
 
 
 def _result(metrics: Mapping[str, Any]) -> str:
@@ -130,6 +157,9 @@ def _setup(
     yield "seed", config.get("seed")
     yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
     yield "head", plan.get("head")
+    choice = metrics or _last(events, "collectives")
+    if choice.get("collectives"):
+        yield "collectives", f"{choice['collectives']}: {choice['collectives_reason']}"
     if metrics.get("bytes_sent_per_step"):
         size = f"{metrics['bytes_sent_per_step'] / 1e6:.1f} MB sent per step and rank, in {metrics['wire_format']}"
         yield "gradients", f"{size}; word embeddings: {metrics['embedding_exchange']}"

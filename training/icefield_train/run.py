@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from icefield_train import distributed, evaluate, extensions, loop, predictions,
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
+from icefield_train.collectives import Choice
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
 from icefield_train.embedding_rows import choose_embedding
 from icefield_train.journal import Journal
+from icefield_train.last_words import on_request_to_end
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
 from icefield_train.machine import machine_facts
@@ -65,19 +67,26 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     # Done already where a supervisor started this rank.
     files = token_files.prepare(config, lambda name, done: journal.status.touch())
 
-    for line in extensions.missing(extensions.load()):
-        journal.log(line)
+    for name in extensions.load():
+        journal.log(f"with {name}")
 
     journal.enter("rendezvous")
-    ranks = distributed.start(place, config.deadline_rendezvous)
+    ranks = distributed.start(
+        place,
+        config.deadline_rendezvous,
+        "ccl" if config.collectives == "ccl" else "gloo",
+        deadline=config.deadline_step,
+    )
     machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
-    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines])
+    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines], Path(config.model))
     tell_start(config, ranks, machines, precision, journal)
 
     journal.enter("load")
     distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
     embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
+    ranks, collectives = choose_collectives(config, ranks, loaded.model, embedding.parameter, journal)
+    on_request_to_end(lambda: distributed.waiting_for(ranks), journal)
     model = distributed.parallel(
         ranks,
         loaded.model,
@@ -102,6 +111,8 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
 
     journal.enter("evaluate")
     distributed.set_deadline(ranks, config.deadline_evaluate)
+    if config.lora:
+        loaded = merge(config, loaded, ranks, journal)
     results = Results(
         config=config,
         task=loaded.task,
@@ -110,6 +121,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         batches=loaded.batches,
         trained=trained,
         exchange={
+            **collectives.to_dict(),
             "wire_format": config.wire_format,
             "embedding_exchange": embedding.words,
             "bytes_sent_per_step": round(distributed.bytes_sent(model) / trained.steps),
@@ -132,7 +144,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        save(config, loaded, journal)
+        save(loaded, journal)
         write_json(journal.run_dir / "metrics.json", results.to_dict(wall_seconds=time.time() - begun))
     # Nobody leaves before the results are written: a failure to write them is one of the whole run.
     distributed.wait_for_ranks(ranks)
@@ -169,6 +181,35 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
     )
 
 
+def choose_collectives(
+    config: TrainConfig, ranks: Dist, model: torch.nn.Module, embedding: str, journal: Journal
+) -> tuple[Dist, Choice]:
+    """Return the ranks over the backend that the setting names, or over the faster one; and which it is.
+
+    Args:
+        config: settings of the run.
+        ranks: this process among the ranks.
+        model: the model.
+        embedding: name of the weights that are exchanged by rows; "" = none.
+        journal: where to tell of it.
+    """
+    if config.collectives != "auto":
+        return ranks, Choice(backend=ranks.backend, reason="as asked for")
+    weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad and name != embedding}
+    ranks, choice = distributed.choose(
+        ranks,
+        journal.status.host,
+        deadline=config.deadline_step,
+        gradient_bytes=sum(4 * weight.numel() for weight in weights.values()),
+        touch=journal.status.touch,
+        bucket_mb=config.bucket_mb,
+        wire_format=config.wire_format,
+    )
+    journal.event("collectives", **choice.to_dict())
+    journal.log(f"collectives {choice.backend}: {choice.reason}")
+    return ranks, choice
+
+
 def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
     """Refuse to train on rows that nodes have tokenised differently.
 
@@ -183,15 +224,22 @@ def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
             )
 
 
-def save(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
-    """Write the model, whole; and its adapters apart, where it has some."""
-    model, folder = loaded.model, journal.run_dir / "model"
-    if config.lora:
+def merge(config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal) -> Loaded:
+    """Write the adapters, and return what a rank goes on with: the whole model, which is judged as it is saved.
+
+    Added to the weights, adapters give other last digits than beside them.
+    """
+    if ranks.is_main:
         adapters = journal.run_dir / "adapters"
-        size = save_adapters(model, config.model_name or config.model, adapters)
+        size = save_adapters(loaded.model, config.model_name or config.model, adapters)
         journal.event("save", path=str(adapters), bytes=size)
-        model = merged(model)
-    journal.event("save", path=str(folder), bytes=save_model(model, loaded.tokenizer, folder))
+    return replace(loaded, model=merged(loaded.model))
+
+
+def save(loaded: Loaded, journal: Journal) -> None:
+    """Write the model, whole."""
+    folder = journal.run_dir / "model"
+    journal.event("save", path=str(folder), bytes=save_model(loaded.model, loaded.tokenizer, folder))
 
 
 def tell_start(

@@ -43,9 +43,9 @@ def run(path: str, arguments: list[str]) -> None:
 
 
 def prepare() -> None:
-    """Do what the stack of the environment needs done first; see ``script_shim``."""
-    names = os.environ.get("ICEFIELD_EXTENSIONS", "")
-    if not names:
+    """Do what the stack of the environment, or oneCCL, needs done first; see ``script_shim``."""
+    extensions, ccl = os.environ.get("ICEFIELD_EXTENSIONS", ""), os.environ.get("ICEFIELD_CCL_MODULE", "")
+    if not extensions and not ccl:
         return
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -54,7 +54,7 @@ def prepare() -> None:
     assert spec is not None and spec.loader is not None
     shim = module_from_spec(spec)
     spec.loader.exec_module(shim)
-    shim.install(names, os.environ.get("ICEFIELD_COLLECTIVES", ""))
+    shim.install(extensions, ccl)
 
 
 class Ended:

@@ -1,6 +1,6 @@
 """What the article changes in a training script by hand, done before a user's unmodified script starts.
 
-It imports Intel's extension and the bindings of oneCCL, and has the script's process group use them. Loaded by its
+It imports Intel's extension, and has the script's process group go over oneCCL where that was asked for. Loaded by its
 path, into a process that is not ours. (Rank, world size and the head's address, which the article's change takes from
 MPI's variables, every rank has anyway.)
 """
@@ -8,24 +8,34 @@ MPI's variables, every rank has anyway.)
 import importlib
 import os
 import sys
-from importlib.util import find_spec
 
-BINDINGS = "oneccl_bindings_for_pytorch"
 # What a script on CPUs names where it was not written for oneCCL.
 REPLACED = (None, "gloo", "mpi", "cpu:gloo")
 
 
-def install(names: str, collectives: str) -> None:
-    """Import the extensions that are there (names with colons between them), and put the backend "ccl" in its place."""
-    found = [name for name in names.split(":") if name and find_spec(name) is not None]
-    for name in found:
+def install(extensions: str, ccl: str) -> None:
+    """Import a stack's extensions (names with colons between them), and put the backend "ccl" in gloo's place.
+
+    Args:
+        extensions: the extensions' modules.
+        ccl: the module that makes "ccl" known to torch; "" leaves the process group alone.
+    """
+    for name in filter(None, extensions.split(":")):
         importlib.import_module(name)
-    if collectives != "ccl":
-        return
-    if BINDINGS in found:
+    if ccl:
+        register(ccl)
         use_ccl()
-    elif os.environ.get("RANK", "0") == "0":
-        print(f"{BINDINGS} is not in this environment: collectives are gloo's", file=sys.stderr)
+
+
+def register(module: str) -> None:
+    """Make "ccl" known: Intel's bindings do it by being imported, our backend is told to."""
+    folder = os.environ.get("ICEFIELD_CCL_PREFIX")
+    if folder:
+        # Last: nothing of the script's is hidden.
+        sys.path.append(os.path.join(folder, "python"))  # noqa: PTH118
+    found = importlib.import_module(module)
+    if folder:
+        found.register()
 
 
 def use_ccl() -> None:

@@ -8,8 +8,6 @@ from icefield_train.plan import Node, Plan
 
 # Modules that a rank imports first; see ``extensions`` and ``script_shim``.
 EXTENSIONS = "ICEFIELD_EXTENSIONS"
-# "ccl" where the bindings among them carry the collectives.
-COLLECTIVES = "ICEFIELD_COLLECTIVES"
 
 
 def libraries(plan: Plan, node: Node) -> list[str]:
@@ -26,32 +24,7 @@ def variables(plan: Plan, node: Node) -> dict[str, str]:
         found["LD_PRELOAD"] = ":".join(preload)
     if plan.stack.extensions:
         found[EXTENSIONS] = ":".join(plan.stack.extensions)
-    if plan.stack.ccl:
-        found |= _ccl(plan, node)
     return found
-
-
-def _ccl(plan: Plan, node: Node) -> dict[str, str]:
-    """Return oneCCL's variables: its threads and their cores, its transport, and the one interface that it may use."""
-    # On one node ranks talk over its loopback, whatever else the node has.
-    interface = node.interface if len(plan.nodes) > 1 else "lo"
-    found = {
-        COLLECTIVES: "ccl",
-        "CCL_ATL_TRANSPORT": "ofi",
-        # Who and where the ranks are is told by torch's store, under any launcher.
-        "CCL_PROCESS_LAUNCHER": "none",
-        "CCL_LOCAL_SIZE": str(plan.nproc_per_node),
-        "CCL_KVS_IFACE": interface,
-        "FI_PROVIDER": "tcp",
-        "FI_TCP_IFACE": interface,
-    }
-    if not node.ccl_cpus:
-        # Measured on small nodes: a thread of its own that has no core makes small messages take milliseconds.
-        return found | {"CCL_WORKER_COUNT": "1", "CCL_WORKER_OFFLOAD": "0"}
-    return found | {
-        "CCL_WORKER_COUNT": str(len(node.ccl_cpus) // plan.nproc_per_node),
-        "CCL_WORKER_AFFINITY": ",".join(map(str, node.ccl_cpus)),
-    }
 
 
 def pin_domain(plan: Plan) -> str:

@@ -86,7 +86,7 @@ class Station:
             RuntimeError: some remain.
             OSError: the results cannot be moved.
         """
-        left = end_run(self.plan.run_id)
+        left = end_run(self.plan.run_id, first=[] if self.plan.script else self.watch.pids())
         for process in (self.preparation.process, self.watch.launcher):
             if process is not None:
                 # Reaped, so that no zombie counts as a process of the run.

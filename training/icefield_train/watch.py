@@ -70,6 +70,10 @@ class Watch:
         progress = self._progress[min(self._progress)]
         return progress.phase, progress.step
 
+    def pids(self) -> list[int]:
+        """Return the ids of this node's ranks that have told theirs."""
+        return [progress.pid for progress in self._progress.values() if progress.pid]
+
     def complete(self) -> bool:
         """Tell whether all ranks of this node have finished, and the launcher with them."""
         self._read()
