@@ -108,7 +108,8 @@ def pip_download(module: AnsibleModule, target: Path, requirements: list[str], *
 
 def provided(wheels_dir: str, wanted: dict[str, str]) -> list[str]:
     """Return the pins that a folder has wheels of, whatever machine these are for."""
-    files = sorted(Path(wheels_dir).glob("*.whl")) if wheels_dir else []
+    # A name that is not a wheel's has no version in it.
+    files = sorted(Path(wheels_dir).glob("*-*-*-*-*.whl")) if wheels_dir else []
     there = {
         (re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in (f.name.split("-")[:2] for f in files)
     }

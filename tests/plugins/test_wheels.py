@@ -89,6 +89,7 @@ def test_wheels_are_asked_for_by_the_nodes_python_and_older_platforms_too():
 def test_a_folder_of_wheels_has_the_pins_that_its_names_tell(tmp_path):
     for name in ("torch-2.8.0+cpu-cp311-cp311-linux_x86_64.whl", "oneccl_bind_pt-2.8.0-cp311-cp311-linux_x86_64.whl"):
         (tmp_path / name).touch()
+    (tmp_path / "torch.whl").touch()
     wanted = {"torch": "2.8.0+cpu", "oneccl-bind-pt": "2.8.0", "numpy": "2.4.6"}
     assert wheelhouse.provided(str(tmp_path), wanted) == ["torch", "oneccl-bind-pt"]
     assert wheelhouse.provided(str(tmp_path), {"torch": "2.8.0"}) == ["torch"]

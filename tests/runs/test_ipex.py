@@ -14,14 +14,16 @@ pytestmark = [pytest.mark.cluster, pytest.mark.ipex]
 
 STACK = os.environ.get("ICEFIELD_TEST_STACK", "ipex-pypi")
 PYTHON = f"/opt/icefield/env/{STACK}/bin/python"
+GIVEN = {"ccl": "true"}
 # A folder with wheels that were downloaded before, if there is one.
-WHEELS = {"wheels_dir": os.environ["ICEFIELD_TEST_WHEELS"]} if "ICEFIELD_TEST_WHEELS" in os.environ else {}
+if "ICEFIELD_TEST_WHEELS" in os.environ:
+    GIVEN["wheels_dir"] = os.environ["ICEFIELD_TEST_WHEELS"]
 
 
 @pytest.fixture(scope="module")
 def ipex():
     cluster = Cluster(os.environ.get("ICEFIELD_TEST_CLUSTER", f"ipex{os.getpid() % 10000}"), 2)
-    process = cluster.start("provision.yml", nodes=2, stack=STACK, **WHEELS)
+    process = cluster.start("provision.yml", nodes=2, stack=STACK, **GIVEN)
     output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
     cluster.said = output
@@ -58,7 +60,7 @@ def test_two_lines_warn_of_it(ipex):
 
 
 def test_provisioning_again_changes_nothing(ipex):
-    code, output = ipex.play("provision.yml", nodes=2, stack=STACK, **WHEELS)
+    code, output = ipex.play("provision.yml", nodes=2, stack=STACK, **GIVEN)
     assert code == 0, output
     changed = [line for line in output.splitlines() if "changed=" in line]
     assert changed
@@ -77,8 +79,17 @@ def test_the_loss_falls_on_two_nodes(ipex, launcher, precision):
     assert [host["host"] for host in hosts] == ipex.nodes
     # Both libraries, by paths that were there.
     assert all("libtcmalloc" in host["preload"] and "/libiomp5.so" in host["preload"] for host in hosts)
-    log = (folder / "logs/rank-0.log").read_text()
-    assert "oneccl_bindings_for_pytorch is not in this environment: collectives are gloo's" in log
+    assert "with intel_extension_for_pytorch" in (folder / "logs/rank-0.log").read_text()
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
+def test_a_run_over_oneccl_has_the_losses_of_one_over_gloo(ipex, launcher):
+    settings = {"launcher": launcher, "precision": "fp32", "max_steps": 6, "train_rows": 96}
+    found = {backend: train(ipex, collectives=backend, **settings) for backend in ("gloo", "ccl")}
+    assert len(found["gloo"][1]) == 6
+    # On two ranks sums have the same bits.
+    assert found["ccl"][1] == found["gloo"][1]
+    assert json.loads((found["ccl"][0] / "metrics.json").read_text())["collectives"] == "ccl"
 
 
 def gradients(cluster, **variables):
@@ -105,14 +116,13 @@ def test_gradients_in_fp32_are_those_of_plain_torch(ipex):
         assert changed["parts"][name] == pytest.approx(part, rel=1e-4, abs=1e-6 * largest), name
 
 
-def test_a_script_gets_the_extension_without_being_changed(ipex):
+def test_a_script_gets_the_extension_and_oneccl_without_being_changed(ipex):
     run_id = f"ipex-{uuid.uuid4().hex[:8]}"
-    code, output = ipex.play(
-        "train.yml", stack=STACK, run_id=run_id, script=ROOT / "tests/scripts/ipex/train.py", launcher="mpirun"
-    )
+    settings = {"script": ROOT / "tests/scripts/ipex/train.py", "launcher": "mpirun", "collectives": "ccl"}
+    code, output = ipex.play("train.yml", stack=STACK, run_id=run_id, **settings)
     assert code == 0, output
     found = json.loads((ROOT / "runs" / run_id / "output/found.json").read_text())
-    assert found == {"extension": "2.8.0+cpu", "ranks": 2.0}
+    assert found == {"extension": "2.8.0+cpu", "ranks": 2.0, "backend": "ccl"}
 
 
 def test_the_other_stack_is_refused_where_it_is_not_there(ipex):
