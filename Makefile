@@ -4,7 +4,7 @@ CLUSTER ?= icefield
 BIN := .venv/bin
 PLAY := $(BIN)/ansible-playbook -e cluster_name=$(CLUSTER)
 
-.PHONY: setup demo test lint unit ccl-tests cluster-tests test-glue test-ccl docs destroy
+.PHONY: setup demo test lint unit ccl-tests cluster-tests test-glue test-ccl test-ipex docs destroy
 
 setup:
 	@scripts/setup
@@ -32,6 +32,9 @@ test-glue: setup
 
 test-ccl: setup
 	@source .venv/bin/activate && pytest tests/runs/test_ccl.py
+
+test-ipex: setup
+	@source .venv/bin/activate && pytest tests/runs/test_ipex.py
 
 docs: setup
 	@$(BIN)/python docs/generate.py

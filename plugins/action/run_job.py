@@ -32,7 +32,7 @@ class ActionModule(ControllerAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``job``, or fail with the one line that refuses it."""
         settings, root = args["settings"], Path(args["root"])
-        if fault := script_job.alone_fault(settings):
+        if fault := script_job.fault(settings):
             raise ValueError(fault)
         now = datetime.now(UTC)
         if settings["script"]:
@@ -45,7 +45,11 @@ class ActionModule(ControllerAction):
             raise ValueError(refusal("run_id", run_id, f"a new one, for {there}"))
         package = root / "training"
         called_from = Path(os.environ.get("PWD", "."))
-        job: dict[str, Any] = {"run_id": run_id, "git_commit": run_job.git_commit(root)}
+        job: dict[str, Any] = {
+            "run_id": run_id,
+            "git_commit": run_job.git_commit(root),
+            "stack_lock": args["stack_lock"],
+        }
         if settings["script"]:
             return {"job": job | self._script(args, called_from, package)}
         found = run_job.run_check(

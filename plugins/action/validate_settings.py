@@ -20,10 +20,12 @@ from plugins.module_utils import (
     benchmark_places,
     commands,
     conda_settings,
+    node_cpu,
     podman,
     script_args,
     settings_check,
     settings_machine,
+    stack_file,
 )
 from plugins.module_utils.controller_action import ControllerAction
 
@@ -62,6 +64,9 @@ class ActionModule(ControllerAction):
             faults = list(self._compare(values, args, task_vars))
         if faults:
             raise ValueError("\n".join(faults))
+        if args["playbook"] in (*settings_machine.TRAINING, "provision", "bake"):
+            for line in self._stack(values, task_vars).warnings():
+                self._display.warning(line)
         if args["playbook"] == "benchmark":
             values = benchmark_places.completed(values, len(args["nodes"]))
         return {
@@ -101,7 +106,8 @@ class ActionModule(ControllerAction):
             if args["playbook"] in settings_machine.TRAINING
             else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         )
-        yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
+        file_faults = list(settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from))
+        yield from file_faults
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
@@ -128,10 +134,16 @@ class ActionModule(ControllerAction):
         yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes
-            yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine())
+            if not file_faults:
+                stack = self._stack(values, variables)
+                yield from settings_machine.check_local(values, wanted_nodes, cluster.nodes, machine(), stack)
+
+    def _stack(self, values: Mapping[str, Any], variables: Mapping[str, Any]) -> stack_file.Stack:
+        root = Path(str(self._templar.template(variables["icefield_root"])))
+        return stack_file.read(root / "requirements" / "stacks" / f"{values['stack']}.txt")
 
 
-_MACHINE_FILES = ("stack", "extra_ca_files")
+_MACHINE_FILES = ("stack", "extra_ca_files", "wheels_dir")
 
 
 def machine() -> settings_machine.Machine:
@@ -143,6 +155,7 @@ def machine() -> settings_machine.Machine:
         disk_free=shutil.disk_usage(storage).free,
         disk_path=str(storage),
         have_image=_have_image(),
+        isa=node_cpu.all_flags(Path("/proc/cpuinfo").read_text()),
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from plugins.module_utils import run_job, run_plan, script_plan
+from plugins.module_utils import ccl_choice, run_job, run_plan, script_plan, stack_file, stack_job
 
 
 def plan_run(
@@ -17,6 +18,9 @@ def plan_run(
     nodes: Sequence[Mapping[str, Any]],
     tunings: Sequence[Mapping[str, Any]],
     home: str,
+    *,
+    env: str,
+    ccl: str,
 ) -> dict[str, Any]:
     """Return the plan of a run as plain values.
 
@@ -26,6 +30,8 @@ def plan_run(
         nodes: ``name`` and ``address`` of each node by rank, the head first.
         tunings: what each of them measured about itself, in the same order.
         home: folder of Icefield on the nodes.
+        env: the stack's Python environment on the nodes.
+        ccl: folder of oneCCL and our backend on the nodes.
     """
     staged = _staged(job, home)
     run_dir = f"{home}/runs/{job['run_id']}"
@@ -34,10 +40,11 @@ def plan_run(
             settings,
             [{**node, "tuning": tuning} for node, tuning in zip(nodes, tunings, strict=True)],
             run_id=job["run_id"],
-            python=f"{home}/env/bin/python",
+            python=f"{env}/bin/python",
+            stack=stack_file.read(Path(job["stack_lock"])),
             code=staged["code"],
             run_dir=run_dir,
-            ccl=f"{home}/env/ccl",
+            ccl=ccl,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
         )
     except ValueError as error:
@@ -59,7 +66,7 @@ def refuse_nodes(
     size: int,
     commands: Mapping[str, Any],
 ) -> str:
-    """Return the line that refuses these nodes for a run: too many processes, no oneCCL, not what a script needs.
+    """Return the line that refuses these nodes for a run: their stack, too many processes, no oneCCL, a script's needs.
 
     Args:
         job: what the action ``run_job`` found.
@@ -69,6 +76,10 @@ def refuse_nodes(
         size: number of nodes of the cluster.
         commands: ``cluster`` and ``inventory`` for the commands that are told.
     """
+    stack = stack_file.read(Path(job["stack_lock"]))
+    for node, answer in zip(nodes, answers, strict=True):
+        if fault := stack_job.fault(stack, node["name"], answer, int(size), commands):
+            return fault
     measured = [
         {**node, "tuning": answer["tuning"], "ccl": answer.get("ccl", False)}
         for node, answer in zip(nodes, answers, strict=True)
@@ -77,9 +88,9 @@ def refuse_nodes(
     if not measured:
         return ""
     fault = run_plan.ranks_fault(int(settings["nproc_per_node"]), measured)
-    if "script" in job:
-        return fault or script_plan.platform_fault(job["script"], measured)
-    return fault or run_plan.ccl_fault(settings, measured, int(size), commands)
+    if not fault and "script" in job:
+        fault = script_plan.platform_fault(job["script"], measured)
+    return fault or ccl_choice.fault(settings, stack, measured, int(size), commands)
 
 
 def train_config(

@@ -69,12 +69,17 @@ def memory_limit(proc_cgroup: str, root: Path) -> int | None:
 
 def physical_cores(cpus: Iterable[int], sys_cpu: Path) -> int:
     """Count the cores behind these logical CPUs: hyper-threads of one core share its vector units."""
-    cores = set()
-    for cpu in cpus:
+    return len(cpus_by_core(cpus, sys_cpu))
+
+
+def cpus_by_core(cpus: Iterable[int], sys_cpu: Path) -> list[list[int]]:
+    """Return the logical CPUs of each core, the core of the lowest number first."""
+    cores: dict[tuple[str, str], list[int]] = {}
+    for cpu in sorted(cpus):
         topology = sys_cpu / f"cpu{cpu}" / "topology"
         package, core = _read(topology / "physical_package_id"), _read(topology / "core_id")
-        cores.add((package, core) if core else ("", f"cpu{cpu}"))
-    return len(cores)
+        cores.setdefault((package, core) if core else ("", f"cpu{cpu}"), []).append(cpu)
+    return list(cores.values())
 
 
 def usable_cpus(cores: int, quota: float | None) -> float:
@@ -89,8 +94,13 @@ def threads_per_rank(cpus: float, nproc_per_node: int) -> int:
 
 def isa_flags(cpuinfo: str, wanted: Iterable[str]) -> list[str]:
     """Return those of ``wanted`` that ``/proc/cpuinfo`` lists, sorted."""
+    return sorted(set(wanted) & set(all_flags(cpuinfo)))
+
+
+def all_flags(cpuinfo: str) -> list[str]:
+    """Return the flags that ``/proc/cpuinfo`` lists for the first processor."""
     line = next((ln for ln in cpuinfo.splitlines() if ln.startswith(("flags", "Features"))), "")
-    return sorted(set(wanted) & set(line.partition(":")[2].split()))
+    return line.partition(":")[2].split()
 
 
 def allocator_path(ldconfig: str, names: Iterable[str]) -> str:

@@ -8,16 +8,17 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from icefield_train import plan as plans
 from icefield_train.plan import Node, Plan, Script
 from icefield_train.rules import refusal
-from plugins.module_utils import commands, run_job
+from plugins.module_utils import ccl_choice, ccl_workers, commands, run_job, stack_file
 from plugins.module_utils.node_cpu import threads_per_rank
 
 PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # A script does not tell what it does: the only thing to be seen is that it does nothing.
 SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = ("stack", "launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
@@ -48,25 +49,6 @@ def ranks_fault(nproc_per_node: int, nodes: Sequence[Mapping[str, Any]]) -> str:
     return refusal("nproc_per_node", nproc_per_node, words)
 
 
-def ccl_fault(
-    settings: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], size: int, options: Mapping[str, Any]
-) -> str:
-    """Return the line that refuses oneCCL where a node has none, or "".
-
-    Args:
-        settings: converted settings of the user.
-        nodes: the nodes of the run, each with ``name``, ``address`` and ``ccl``: whether it has oneCCL.
-        size: number of nodes of the cluster.
-        options: ``cluster`` and ``inventory`` for the command that is told.
-    """
-    lacking = [node for node in nodes if not node["ccl"]]
-    if settings["collectives"] != "ccl" or not lacking:
-        return ""
-    command = commands.playbook("provision", f"nodes={size}", "ccl=true", **options)
-    words = f"gloo or auto: {lacking[0]['name']} has no oneCCL; this puts it there: {command}"
-    return refusal("collectives", "ccl", words)
-
-
 def make_plan(
     settings: Mapping[str, Any],
     nodes: Sequence[Mapping[str, Any]],
@@ -75,7 +57,8 @@ def make_plan(
     python: str,
     code: str,
     run_dir: str,
-    ccl: str = "",
+    stack: stack_file.Stack,
+    ccl: str,
     script: Script | None = None,
 ) -> Plan:
     """Return the plan.
@@ -87,7 +70,8 @@ def make_plan(
         python: interpreter on the nodes.
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
-        ccl: folder of oneCCL on the nodes, for runs that may use it.
+        stack: the stack of the environment.
+        ccl: folder of oneCCL and our backend over it on the nodes.
         script: what the ranks run in place of Icefield's training.
 
     Raises:
@@ -95,6 +79,9 @@ def make_plan(
     """
     nproc = int(settings["nproc_per_node"])
     stock = settings.get("recipe") == "article" and script is None
+    chosen = None if stock else ccl_choice.choose(settings, stack, ccl)
+    # Only the bindings' oneCCL has threads of its own.
+    has_workers = chosen is not None and chosen.module == plans.BINDINGS
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -103,6 +90,7 @@ def make_plan(
                 f"{node['name']}: no network interface has the address {node['address']}; "
                 "set icefield_address to the one by which the other nodes reach it, and run provision.yml"
             )
+        share = ccl_workers.share(tuning, nproc) if has_workers else ccl_workers.NOTHING_TAKEN
         planned.append(
             Node(
                 name=node["name"],
@@ -110,10 +98,11 @@ def make_plan(
                 interface=tuning["interface"],
                 first_rank=index * nproc,
                 # The article's recipe is not tuned: launcher and libraries choose, as they come.
-                threads=0 if stock else threads_per_rank(tuning["cpus"], nproc),
-                cores=[[] for _ in range(nproc)] if stock else cores_of_ranks(tuning, nproc),
+                threads=0 if stock else share.threads or threads_per_rank(tuning["cpus"], nproc),
+                cores=[[] for _ in range(nproc)] if stock else share.ranks or cores_of_ranks(tuning, nproc),
                 preload="" if stock else tuning["preload"],
                 cpus=tuning["cpus"] / nproc,
+                ccl_cpus=share.ccl_cpus,
             )
         )
     port = int(settings["rendezvous_port"])
@@ -129,8 +118,13 @@ def make_plan(
         run_dir=run_dir,
         nodes=planned,
         prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
-        # A script chooses its backend itself.
-        ccl="" if script or settings["collectives"] == "gloo" else ccl,
+        stack=plans.Stack(
+            name=stack.name,
+            mpi=stack.mpi,
+            extensions=[] if stock else list(stack.extensions),
+            preload=[] if stock else list(stack.preload),
+        ),
+        ccl=chosen,
         script=script,
     )
 

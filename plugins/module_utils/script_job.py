@@ -16,14 +16,16 @@ from plugins.module_utils.staging import digest_of
 # What belongs to a script, and what a script is told beside.
 SETTINGS = ("script", "script_args", "script_dir", "script_requirements", "script_output")
 SOURCES = ("script", "script_dir", "script_requirements", "data_dir", "model")
-USED = (*SETTINGS, "data_dir", "model", "run_id", "deadline_rendezvous")
+USED = (*SETTINGS, "data_dir", "model", "run_id", "collectives", "deadline_rendezvous")
 
 
-def alone_fault(settings: Mapping[str, Any]) -> str:
-    """Return the line that refuses a setting of a script where there is no script, or ""."""
+def fault(settings: Mapping[str, Any]) -> str:
+    """Return the line that refuses a setting of scripts where there is none, or one that none can follow, or ""."""
     for name in SETTINGS[1:]:
         if settings[name] and not settings["script"]:
             return refusal(name, settings[name], f"nothing, or together with the script that it is for ({SETTINGS[0]})")
+    if settings["script"] and settings["collectives"] == "auto":
+        return refusal("collectives", "auto", "gloo or ccl with a script: what it exchanges cannot be measured before")
     return ""
 
 

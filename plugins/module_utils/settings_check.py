@@ -210,7 +210,10 @@ RULES: dict[str, Rule] = {
     ),
     "stack": _matches(r"[a-z0-9][a-z0-9._-]*", "the name of a file in requirements/stacks, without .txt"),
     **conda_settings.RULES,
-    "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
+    **{
+        name: _matches(r"https?://\S+", "an address that begins with http:// or https://")
+        for name in ("torch_index_url", "ipex_index_url")
+    },
     "nproc_per_node": whole(1),
     **{
         name: _matches(

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import refusal, user_path
-from plugins.module_utils import commands, local_net, podman
+from plugins.module_utils import commands, local_net, podman, stack_file, stack_rules
 
 GIB = 1 << 30
 # Playbooks that train on nodes which have to be there.
 TRAINING = ("train", "benchmark")
-# What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.
+# What a node needs to hold Python, torch and a small model; what it writes. Its stack says what an image takes.
 NODE_MEMORY = int(1.5 * GIB)
 NODE_DISK = 1 * GIB
-IMAGE_DISK = 4 * GIB
 # Where the user names no size, so much of the machine's memory is divided among the nodes.
 MEMORY_SHARE = 0.9
 
@@ -33,6 +32,8 @@ class Machine:
     disk_free: int
     disk_path: str
     have_image: bool
+    isa: list[str] | None = None
+    """Flags of its processors; None = not asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,11 +60,26 @@ def check_files(values: Mapping[str, Any], stacks: Path, cwd: Path) -> Iterator[
     for path in values.get("extra_ca_files", ()):
         if reason := _certificate_fault(Path(path)):
             yield refusal("extra_ca_files", path, f"paths of certificates in PEM form ({reason})")
-    if "stack" in values and not (stacks / f"{values['stack']}.txt").is_file():
+    if "stack" in values:
+        yield from _stack_faults(values["stack"], stacks)
+    for name in ("data_dir", "wheels_dir"):
+        yield from _folder_faults(name, values.get(name, ""), cwd)
+
+
+def _stack_faults(name: str, stacks: Path) -> Iterator[str]:
+    """Yield a line where there is no such stack, or its versions do not go together: before anything is downloaded."""
+    path = stacks / f"{name}.txt"
+    if not path.is_file():
         there = ", ".join(sorted(path.stem for path in stacks.glob("*.txt"))) or "none is there"
-        yield refusal("stack", values["stack"], f"one of {there}")
-    folder = values.get("data_dir", "")
-    yield from _folder_faults("data_dir", folder, cwd)
+        yield refusal("stack", name, f"one of {there}")
+        return
+    try:
+        stack = stack_file.read(path)
+    except ValueError as error:
+        yield refusal("stack", name, f"one whose file is in order ({error})")
+        return
+    for conflict in stack_rules.conflicts(stack.pins):
+        yield refusal("stack", name, f"one whose versions go together ({conflict})")
 
 
 def _folder_faults(name: str, folder: str, cwd: Path) -> Iterator[str]:
@@ -90,8 +106,12 @@ def _certificate_fault(path: Path) -> str:
     return ""
 
 
-def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: Machine) -> Iterator[str]:
+def check_local(
+    values: Mapping[str, Any], nodes: int, existing: int, machine: Machine, stack: stack_file.Stack
+) -> Iterator[str]:
     """Yield a line for each reason why this machine cannot carry ``nodes`` containers, ``existing`` of which it has."""
+    # Containers have the processors of their machine; other nodes are asked when they are there.
+    yield from stack_rules.node_faults(stack, "this machine", isa=machine.isa)
     if values["local_cpus"] > machine.cores:
         yield refusal("local_cpus", f"{values['local_cpus']:g}", f"at most the {machine.cores} cores of this machine")
     if values["local_subnet"]:
@@ -107,7 +127,7 @@ def check_local(values: Mapping[str, Any], nodes: int, existing: int, machine: M
         # Fewer nodes are asked for already.
         return
     new = max(0, nodes - existing)
-    needed = new * NODE_DISK + (IMAGE_DISK if new and not machine.have_image else 0)
+    needed = new * NODE_DISK + (int(stack.disk_gib * GIB) if new and not machine.have_image else 0)
     if needed > machine.disk_free:
         yield (
             f"setting 'nodes': not enough disk for {nodes} nodes: {gib(needed)} needed in {machine.disk_path}, "

@@ -46,7 +46,19 @@ except ImportError:  # linters and unit tests import this file outside Ansible
     from plugins.module_utils import node_cpu
 
 ALLOCATORS = ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4")
-ISA_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "amx_tile", "bf16")
+ISA_FLAGS = (
+    "avx2",
+    "avx512f",
+    "avx512bw",
+    "avx512vl",
+    "avx512dq",
+    "avx512_vnni",
+    "avx512_bf16",
+    "amx_bf16",
+    "amx_int8",
+    "amx_tile",
+    "bf16",
+)
 
 
 def interface_of(module: AnsibleModule, peers: list[str], address: str) -> str:
@@ -79,6 +91,7 @@ def collect(module: AnsibleModule) -> dict[str, Any]:
     return {
         "cpus": cpus,
         "cores": affinity,
+        "core_cpus": node_cpu.cpus_by_core(affinity, Path("/sys/devices/system/cpu")),
         "quota": quota,
         "threads": node_cpu.threads_per_rank(cpus, module.params["nproc_per_node"]),
         "preload": node_cpu.allocator_path(ldconfig, ALLOCATORS),

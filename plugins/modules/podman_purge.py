@@ -11,6 +11,10 @@ options:
     description: Only nodes' images and environments that this cluster built; empty = all, base images too.
     type: str
     default: ""
+  stack:
+    description: With O(cluster), only those of this stack.
+    type: str
+    default: ""
   keep_env:
     description: The environment's volume that stays, with its image.
     type: str
@@ -43,9 +47,9 @@ def listed(module: AnsibleModule, podman: str, *args: str) -> list[dict[str, obj
     return list(json.loads(out or "[]") or [])
 
 
-def concerned(env: str, cluster: str, keep_env: str) -> bool:
+def concerned(env: str, cluster: str, stack: str, keep_env: str) -> bool:
     """Tell whether an image with this environment, or the environment itself, is to go."""
-    if cluster and not re.fullmatch(f"{re.escape(cluster)}-env-[0-9a-f]+", env):
+    if cluster and not re.fullmatch(f"{re.escape(cluster)}-env-{re.escape(stack)}-[0-9a-f]+", env):
         return False
     return not keep_env or env != keep_env
 
@@ -55,11 +59,12 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "cluster": {"type": "str", "default": ""},
+            "stack": {"type": "str", "default": ""},
             "keep_env": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
-    which = (module.params["cluster"], module.params["keep_env"])
+    which = (module.params["cluster"], module.params["stack"], module.params["keep_env"])
     podman = module.get_bin_path("podman")
     if podman is None:
         module.exit_json(changed=False, removed=[], kept=[])

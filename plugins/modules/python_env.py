@@ -30,8 +30,13 @@ options:
     type: str
     choices: [wheelhouse, index]
     default: wheelhouse
-  torch_index_url:
-    description: Extra index for C(source=index).
+  index_urls:
+    description: Extra indexes for C(source=index).
+    type: list
+    elements: str
+    default: []
+  stack:
+    description: Name of the stack whose lock it is; its head says what has to be importable. Empty = any lock.
     type: str
     default: ""
   manager:
@@ -66,9 +71,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import conda_prefix, lockfile, pushed_wheels
+    from ansible.module_utils import conda_prefix, env_packages, lockfile, pushed_wheels, stack_file, stack_rules
 except ImportError:
-    from plugins.module_utils import conda_prefix, lockfile, pushed_wheels
+    from plugins.module_utils import conda_prefix, env_packages, lockfile, pushed_wheels, stack_file, stack_rules
 
 MARKER = ".icefield-lock"
 
@@ -86,8 +91,9 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
         if module.params["source"] == "wheelhouse":
             where = ["--offline", "--no-index", "--find-links", str(wheelhouse)]
         else:
-            extra = module.params["torch_index_url"]
-            where = ["--extra-index-url", extra, "--index-strategy", "unsafe-best-match"] if extra else []
+            extra = [url for url in module.params["index_urls"] if url]
+            where = [part for url in extra for part in ("--extra-index-url", url)]
+            where += ["--index-strategy", "unsafe-best-match"] if extra else []
         python = str(path / "bin" / "python")
         common = ["--python", python, "--no-build", "--link-mode", "copy", *where]
         if module.params["manager"] == "conda":
@@ -103,15 +109,39 @@ def install(module: AnsibleModule, path: Path, wheelhouse: Path) -> None:
             done = subprocess.run(step, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
-                raise ValueError(f"{Path(step[0]).name} {' '.join(step[1:3])}: {' '.join(lines[-3:])}")
+                offline = (
+                    "; where nodes reach no index, take runtime_source=wheelhouse"
+                    if where[:1] == ["--extra-index-url"]
+                    else ""
+                )
+                raise ValueError(f"{Path(step[0]).name} {' '.join(step[1:3])}: {' '.join(lines[-3:])}{offline}")
         check = [str(uv), "pip", "check", "--python", python]
         done = subprocess.run(check, env=environment, capture_output=True, text=True, check=False)
         text = module.params["lock"]
         broken = lockfile.broken_requirements(done.stderr + done.stdout, lockfile.left_out(text))
         if broken:
             raise ValueError(f"the packages of the lock do not fit together: {' '.join(broken)}")
+    if module.params["stack"]:
+        prove(stack_file.parse(text, module.params["stack"]), path)
     if module.params["compile"]:
         compile_all(path)
+
+
+def prove(stack: stack_file.Stack, path: Path) -> None:
+    """See that what is installed goes together and can be imported, in a process of its own.
+
+    Raises:
+        ValueError: it does not, or not; the text says which, with the last line of the error.
+    """
+    faults = stack_rules.conflicts(env_packages.packages_of(path))
+    if faults:
+        raise ValueError(f"the stack '{stack.name}': {faults[0]}")
+    for module in stack.imports:
+        command = [str(path / "bin" / "python"), "-c", f"import {module}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            raise ValueError(f"the stack '{stack.name}' is installed, but {module} can't be imported: {said[-1]}")
 
 
 def compile_all(path: Path) -> None:
@@ -140,7 +170,8 @@ def main() -> None:
             "lock": {"type": "str", "required": True},
             "wheelhouse": {"type": "path"},
             "source": {"type": "str", "choices": ["wheelhouse", "index"], "default": "wheelhouse"},
-            "torch_index_url": {"type": "str", "default": ""},
+            "index_urls": {"type": "list", "elements": "str", "default": []},
+            "stack": {"type": "str", "default": ""},
             "manager": {"type": "str", "choices": ["venv", "conda"], "default": "venv"},
             "query": {"type": "bool", "default": False},
             "compile": {"type": "bool", "default": True},

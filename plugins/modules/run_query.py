@@ -20,6 +20,10 @@ options:
     description: File that the role C(tuning) wrote.
     type: path
     default: ""
+  env:
+    description: The Python environment; its packages are told where it is given.
+    type: path
+    default: ""
   ccl_dir:
     description: Folder of oneCCL.
     type: path
@@ -53,6 +57,18 @@ runs:
   description: The runs on the node, the newest last.
   returned: always
   type: list
+packages:
+  description: Versions of the packages of O(env), by their normalised names; empty where there is none.
+  returned: always
+  type: dict
+python:
+  description: The environment's Python, such as 3.11, or an empty text.
+  returned: always
+  type: str
+isa:
+  description: Flags of the processors.
+  returned: always
+  type: list
 disk_free:
   description: Bytes free where runs are kept.
   returned: always
@@ -65,9 +81,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 try:
-    from ansible.module_utils import ccl_marker, run_folder, staging
+    from ansible.module_utils import ccl_marker, env_packages, node_cpu, run_folder, staging
 except ImportError:  # imported by tests, from the checkout
-    from plugins.module_utils import ccl_marker, run_folder, staging
+    from plugins.module_utils import ccl_marker, env_packages, node_cpu, run_folder, staging
 
 
 def main() -> None:
@@ -77,14 +93,19 @@ def main() -> None:
             "runs_dir": {"type": "path", "required": True},
             "stage_dir": {"type": "path", "default": ""},
             "tuning_file": {"type": "path", "default": ""},
+            "env": {"type": "path", "default": ""},
             "ccl_dir": {"type": "path", "default": ""},
             "trees": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,
     )
     runs_dir, stage_dir = Path(module.params["runs_dir"]), Path(module.params["stage_dir"])
+    env = Path(module.params["env"]) if module.params["env"] else None
     module.exit_json(
         changed=False,
+        packages=env_packages.packages_of(env) if env else {},
+        python=env_packages.python_of(env) if env else "",
+        isa=node_cpu.all_flags(Path("/proc/cpuinfo").read_text()) if env else [],
         tuning=run_folder.read_json(Path(module.params["tuning_file"])),
         ccl=(Path(module.params["ccl_dir"]) / ccl_marker.NAME).is_file(),
         missing=[tree for tree in module.params["trees"] if not staging.is_complete(stage_dir, tree)],

@@ -76,7 +76,8 @@ def start(run_dir: Path, plan: dict[str, str]) -> subprocess.Popen[bytes]:
         "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "HOME": os.path.expanduser("~"),  # noqa: PTH111 - Path.home() raises where there is none
         "LANG": "C.UTF-8",
-        "PYTHONPATH": plan["code"],
+        # The second for what oneCCL is told.
+        "PYTHONPATH": f"{plan['code']}:{plan['code']}/native",
     }
     environment = conda_prefix.activated(Path(plan["python"]).parents[1], clean)
     with (run_dir / "logs" / f"supervisor-{(run_dir / 'node').read_text()}.log").open("ab") as log:

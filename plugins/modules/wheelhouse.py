@@ -8,7 +8,8 @@ module: wheelhouse
 short_description: Download the wheels of a lock once, with a manifest of their SHA-256
 description:
   - Runs pip of the controller with the user's own pip configuration, for the nodes' Python and platform.
-  - torch is looked for at PyTorch's CPU index too. Its pin carries the local version C(+cpu), which no CUDA build has.
+  - Packages with an index of their own are looked for there first, with a short time-out. The pin of torch carries the
+    local version C(+cpu), which no CUDA build has.
 options:
   path:
     description: Folder of the wheels; C(manifest.json) lies beside them.
@@ -19,8 +20,19 @@ options:
     type: list
     elements: path
     required: true
-  torch_index_url:
-    description: Index of PyTorch's CPU builds, asked first with a short time-out; empty = pip's own indexes only.
+  indexes:
+    description: >-
+      Packages with an index of their own, each with C(package), C(url) and C(setting), the name by which the user gives
+      that index. An empty address = pip's own indexes only.
+    type: list
+    elements: dict
+    default: []
+  wheels_dir:
+    description: Folder with wheels; no index is asked for those of the lock that are in it. Empty = none.
+    type: str
+    default: ""
+  instead:
+    description: What else the user can do where a package is nowhere to be had, for the message.
     type: str
     default: ""
   python_version:
@@ -47,9 +59,12 @@ bytes:
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -91,26 +106,66 @@ def pip_download(module: AnsibleModule, target: Path, requirements: list[str], *
     return code, said[-1].strip()
 
 
+def provided(wheels_dir: str, wanted: dict[str, str]) -> list[str]:
+    """Return the pins that a folder has wheels of, whatever machine these are for."""
+    # A name that is not a wheel's has no version in it.
+    files = sorted(Path(wheels_dir).glob("*-*-*-*-*.whl")) if wheels_dir else []
+    there = {
+        (re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in (f.name.split("-")[:2] for f in files)
+    }
+    # A pin without a local version, such as +cpu, is met by any.
+    there |= {(name, version.partition("+")[0]) for name, version in there}
+    return [name for name, version in wanted.items() if (name, version) in there]
+
+
+def answers(url: str) -> bool:
+    """Tell whether there is anything at an address, be it an error."""
+    try:
+        with urllib.request.urlopen(url, timeout=INDEX_TIMEOUT):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
 def download(module: AnsibleModule, target: Path, wanted: dict[str, str]) -> None:
-    """Fetch every pin; torch first from PyTorch's index, then from what pip is configured with."""
-    torch = [f"torch=={wanted['torch']}"] if "torch" in wanted else []
-    rest = [f"{name}=={version}" for name, version in wanted.items() if name != "torch"]
-    index = module.params["torch_index_url"]
-    if torch:
-        code, said = 1, ""
-        if index:
-            short = ["--timeout", str(INDEX_TIMEOUT), "--retries", "0", "--extra-index-url", index]
-            code, said = pip_download(module, target, torch, *short)
+    """Fetch every pin: from the user's folder, from its own index, then from what pip is configured with."""
+    wheels_dir = module.params["wheels_dir"]
+    given = provided(wheels_dir, wanted)
+    if given:
+        pins = [f"{name}=={wanted[name]}" for name in given]
+        code, said = pip_download(module, target, pins, "--no-index", "--find-links", wheels_dir)
         if code != 0:
-            code, said = pip_download(module, target, torch)
-        if code != 0:
-            module.fail_json(
-                msg=f"{torch[0]} is neither at torch_index_url ({index or 'unset'}) nor in the indexes that pip is "
-                f"configured with: {said}"
-            )
-    code, said = pip_download(module, target, rest)
+            module.fail_json(msg=f"setting 'wheels_dir': a wheel in {wheels_dir} is not one for the nodes: {said}")
+    special = {entry["package"]: entry for entry in module.params["indexes"]}
+    for name, entry in special.items():
+        if name in wanted and name not in given:
+            _download_from(module, target, f"{name}=={wanted[name]}", entry)
+    rest = [f"{name}=={version}" for name, version in wanted.items() if name not in special and name not in given]
+    code, said = pip_download(module, target, rest) if rest else (0, "")
     if code != 0:
-        module.fail_json(msg=f"pip could not download the wheels of the lock: {said}")
+        module.fail_json(
+            msg=f"pip could not download the wheels of the lock: {said}; without an index, give a folder with the "
+            "wheels by wheels_dir"
+        )
+
+
+def _download_from(module: AnsibleModule, target: Path, pin: str, entry: dict[str, str]) -> None:
+    """Fetch a pin from its own index, or from those that pip is configured with."""
+    url, code, said = entry["url"], 1, ""
+    if url:
+        short = ["--timeout", str(INDEX_TIMEOUT), "--retries", "0", "--extra-index-url", url]
+        code, said = pip_download(module, target, [pin], *short)
+    if code != 0:
+        code, said = pip_download(module, target, [pin])
+    if code != 0:
+        state = "unset" if not url else url if answers(url) else f"{url}, which does not answer"
+        instead = f", or {module.params['instead']}" if module.params["instead"] else ""
+        module.fail_json(
+            msg=f"{pin} is neither at {entry['setting']} ({state}) nor in the indexes that pip is configured with: "
+            f"{said}; put its wheel into a folder on the controller and give that by wheels_dir{instead}"
+        )
 
 
 def manifest_of(folder: Path, digest: str) -> dict[str, Any]:
@@ -127,7 +182,9 @@ def main() -> None:
         argument_spec={
             "path": {"type": "path", "required": True},
             "locks": {"type": "list", "elements": "path", "required": True},
-            "torch_index_url": {"type": "str", "default": ""},
+            "indexes": {"type": "list", "elements": "dict", "default": []},
+            "wheels_dir": {"type": "str", "default": ""},
+            "instead": {"type": "str", "default": ""},
             "python_version": {"type": "str", "required": True},
             "machine": {"type": "str", "default": "x86_64"},
         },

@@ -54,7 +54,7 @@ def test_a_run_is_started_in_the_activated_environment(prefix, tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "node").write_text("n1")
     assert run_start.start(tmp_path, {"python": str(python), "code": "/code"}).wait() == 0
-    assert (tmp_path / "logs" / "supervisor-n1.log").read_text() == f"here {prefix} /code\n"
+    assert (tmp_path / "logs" / "supervisor-n1.log").read_text() == f"here {prefix} /code:/code/native\n"
 
 
 def test_emptying_keeps_the_folder_and_what_links_lead_to(tmp_path, prefix):

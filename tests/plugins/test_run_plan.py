@@ -1,11 +1,14 @@
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
 from plugins.filter import plan_run as filters
-from plugins.module_utils import run_job, run_plan
+from plugins.module_utils import run_job, run_plan, stack_file
 
+STACKS = Path(__file__).parents[2] / "requirements/stacks"
+CURRENT = stack_file.read(STACKS / "current.txt")
 SETTINGS = {
     "nproc_per_node": 1,
     "rendezvous_port": 29500,
@@ -24,12 +27,14 @@ def make(nodes, **settings):
         python="/env/bin/python",
         code="/code",
         run_dir="/runs/r",
+        stack=CURRENT,
         ccl="/env/ccl",
     )
 
 
 def refuse(settings, nodes, answers):
-    return filters.refuse_nodes({}, settings, nodes, answers, size=4, commands={"cluster": "c"})
+    job = {"stack_lock": str(STACKS / "current.txt")}
+    return filters.refuse_nodes(job, settings, nodes, answers, size=4, commands={"cluster": "c"})
 
 
 def node(name, address, **tuning):
@@ -73,27 +78,9 @@ def test_more_ranks_than_the_smallest_node_can_hold_are_refused_by_the_setting_s
     # Inputs of a role are looked at before its first task has asked a node.
     settings = {"nproc_per_node": 1000, "collectives": "gloo"}
     assert refuse(settings, nodes, [{}, {"tuning": {}}]) == ""
-    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}}]
+    answers = [{}, {"tuning": {"memory_bytes": 3 << 30}, "packages": CURRENT.pins, "python": "3.11", "isa": []}]
     assert "give at most 3" in refuse(settings, nodes, answers)
     assert run_plan.ranks_fault(1, [node("a", "10.0.0.1", memory_bytes=1 << 29)]) == ""
-
-
-def test_oneccl_is_refused_where_a_node_has_none_with_the_command_that_puts_it_there():
-    nodes = [node("a", "10.0.0.1"), node("b", "10.0.0.2")]
-    has, lacks = ({"tuning": {"memory_bytes": 8 << 30}, "ccl": there} for there in (True, False))
-    settings = {"nproc_per_node": 1, "collectives": "ccl"}
-    assert refuse(settings, nodes, [has, has]) == ""
-    assert refuse(settings, nodes, [has, lacks]) == (
-        "setting 'collectives': value 'ccl' is not accepted; give gloo or auto: b has no oneCCL; this puts it there: "
-        "ansible-playbook provision.yml -e nodes=4 -e ccl=true -e cluster_name=c"
-    )
-    for collectives in ("gloo", "auto"):
-        assert refuse({**settings, "collectives": collectives}, nodes, [lacks, lacks]) == ""
-
-
-@pytest.mark.parametrize(("collectives", "folder"), [("gloo", ""), ("ccl", "/env/ccl"), ("auto", "/env/ccl")])
-def test_ranks_are_told_of_oneccl_where_they_may_use_it(collectives, folder):
-    assert make([node("a", "10.0.0.1")], collectives=collectives).ccl == folder
 
 
 def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_defaults():
@@ -104,13 +91,22 @@ def test_the_command_to_repeat_a_run_names_its_nodes_and_what_differs_from_the_d
         "data_dir": "",
         "launcher": "torchrun",
         "stack": "a",
+        "timezone": "a",
     }
     settings = {"task": "mrpc", "weight_decay": 0.0, "seed": 7, "data_dir": "/it's mine", "launcher": "mpirun"}
-    others = {"run_id": "x", "stop": "y", "stack": "b", "local_cpus": 3.0, "nodes": 4, "cluster_name": "c"}
+    others = {
+        "run_id": "x",
+        "stop": "y",
+        "stack": "b",
+        "timezone": "b",
+        "local_cpus": 3.0,
+        "nodes": 4,
+        "cluster_name": "c",
+    }
     options = {"cluster": "c", "inventory": ["/my/hosts.yml"]}
     used = run_plan.used_settings({**settings, **others})
     command = run_plan.repeat_command({**settings, **others}, defaults, 2, options, used)
-    words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "seed=7", "task=mrpc"]
+    words = ["nodes=2", json.dumps({"data_dir": "/it's mine"}), "launcher=mpirun", "stack=b", "seed=7", "task=mrpc"]
     given = [part for word in [*words, "cluster_name=c"] for part in ("-e", word)]
     assert sorted(shlex.split(command)) == sorted(["ansible-playbook", "-i", "/my/hosts.yml", "train.yml", *given])
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from plugins.filter import plan_run as filters
-from plugins.module_utils import run_plan, script_job, script_plan, settings_check
+from plugins.module_utils import run_plan, script_job, script_plan, settings_check, stack_file
 from plugins.module_utils.script_layer import read_stack
 from plugins.module_utils.staging import digest_of
 from tests.training.folders import write_model, write_wheel
@@ -91,13 +91,22 @@ def test_packages_that_the_stack_has_bring_no_layer(check, tmp_path):
 
 
 def test_what_belongs_to_a_script_is_refused_without_one():
-    line = script_job.alone_fault({**DEFAULTS, "script_args": "--lr 1"})
+    line = script_job.fault({**DEFAULTS, "script_args": "--lr 1"})
     assert line == (
         "setting 'script_args': value '--lr 1' is not accepted; give nothing, or together with the script that it is "
         "for (script)"
     )
-    assert script_job.alone_fault(DEFAULTS) == ""
-    assert script_job.alone_fault({**DEFAULTS, "script": "t.py", "script_args": "--lr 1"}) == ""
+    assert script_job.fault(DEFAULTS) == ""
+    assert script_job.fault({**DEFAULTS, "script": "t.py", "script_args": "--lr 1", "collectives": "ccl"}) == ""
+
+
+def test_a_script_s_backend_is_not_chosen_by_measuring():
+    line = script_job.fault({**DEFAULTS, "script": "t.py", "collectives": "auto"})
+    assert line == (
+        "setting 'collectives': value 'auto' is not accepted; give gloo or ccl with a script: what it exchanges cannot "
+        "be measured before"
+    )
+    assert script_job.fault({**DEFAULTS, "collectives": "auto"}) == ""
 
 
 def test_settings_of_the_training_that_a_script_does_not_follow_are_told():
@@ -117,6 +126,7 @@ def job(**script):
     trees = [{"kind": kind, "digest": kind[0] * 12} for kind in ("code", "scripts")]
     return {
         "run_id": "r",
+        "stack_lock": str(ROOT / "requirements/stacks/current.txt"),
         "git_commit": "abc",
         "sources": {"script": "/home/u/train.py"},
         "trees": trees,
@@ -125,7 +135,7 @@ def job(**script):
 
 
 def plan_of(job, **settings):
-    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt")
+    return filters.plan_run(job, {**DEFAULTS, **settings}, NODES, [TUNING, TUNING], "/opt", env="/env", ccl="/env/ccl")
 
 
 def test_the_plan_has_the_folders_on_the_nodes_in_place_of_their_names():
@@ -149,11 +159,13 @@ def test_of_the_deadlines_those_apply_that_can_be_seen_from_outside():
 
 
 def refuse(job, answers):
-    return filters.refuse_nodes(job, {"nproc_per_node": 1}, NODES, answers, size=2, commands={})
+    return filters.refuse_nodes(job, {"nproc_per_node": 1, "collectives": "gloo"}, NODES, answers, size=2, commands={})
 
 
 def test_nodes_whose_python_is_not_that_of_the_packages_are_refused():
-    answers = [{"tuning": TUNING}, {"tuning": {**TUNING, "python": "3.12.3"}}]
+    pins = stack_file.read(ROOT / "requirements/stacks/current.txt").pins
+    stack = {"packages": pins, "python": "3.11", "isa": [], "ccl": False}
+    answers = [{"tuning": TUNING, **stack}, {"tuning": {**TUNING, "python": "3.12.3"}, **stack}]
     assert refuse(job(), answers) == ""
     line = refuse(job(packages=["x==1"]), answers)
     assert line.endswith(

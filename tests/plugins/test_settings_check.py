@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from icefield_train.tasks import TASKS
-from plugins.module_utils import settings_check, settings_machine
+from plugins.module_utils import settings_check, settings_machine, stack_file
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = settings_check.settings_of(yaml.safe_load((ROOT / "roles/settings/meta/argument_specs.yml").read_text()))
@@ -90,11 +90,12 @@ def test_unknown_settings_are_refused_with_the_nearest_name():
 
 GIB = 1 << 30
 MACHINE = settings_machine.Machine(cores=2, memory=24 * GIB, disk_free=50 * GIB, disk_path="/var", have_image=True)
+CURRENT = stack_file.read(ROOT / "requirements/stacks/current.txt")
 LOCAL = {"local_cpus": 0.0, "local_subnet": "", "local_memory": ""}
 
 
-def local_faults(nodes, existing=0, machine=MACHINE, **changes):
-    return list(settings_machine.check_local({**LOCAL, **changes}, nodes, existing, machine))
+def local_faults(nodes, existing=0, machine=MACHINE, stack=CURRENT, **changes):
+    return list(settings_machine.check_local({**LOCAL, **changes}, nodes, existing, machine, stack))
 
 
 def test_nodes_that_fit_are_let_through():
@@ -154,7 +155,7 @@ def test_own_servers_need_one_head_and_addresses():
 
 
 def test_files_that_settings_name_have_to_be_there(tmp_path):
-    (tmp_path / "current.txt").touch()
+    (tmp_path / "current.txt").write_text((ROOT / "requirements/stacks/current.txt").read_text())
     (tmp_path / "no.crt").write_text("no certificate")
     (tmp_path / "file").touch()
 

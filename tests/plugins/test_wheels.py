@@ -84,3 +84,65 @@ def test_wheels_are_asked_for_by_the_nodes_python_and_older_platforms_too():
     platforms = [value for option, value in itertools.pairwise(args) if option == "--platform"]
     assert {"manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"} <= set(platforms)
     assert not [platform for platform in platforms if "x86_64" in platform]
+
+
+def test_a_folder_of_wheels_has_the_pins_that_its_names_tell(tmp_path):
+    for name in ("torch-2.8.0+cpu-cp311-cp311-linux_x86_64.whl", "oneccl_bind_pt-2.8.0-cp311-cp311-linux_x86_64.whl"):
+        (tmp_path / name).touch()
+    (tmp_path / "torch.whl").touch()
+    wanted = {"torch": "2.8.0+cpu", "oneccl-bind-pt": "2.8.0", "numpy": "2.4.6"}
+    assert wheelhouse.provided(str(tmp_path), wanted) == ["torch", "oneccl-bind-pt"]
+    assert wheelhouse.provided(str(tmp_path), {"torch": "2.8.0"}) == ["torch"]
+    assert wheelhouse.provided(str(tmp_path), {"torch": "2.13.0+cpu"}) == []
+    assert wheelhouse.provided("", wanted) == []
+
+
+class RefusedError(Exception):
+    """What a module says when it fails."""
+
+
+class Module:
+    """The part of AnsibleModule that downloading uses."""
+
+    def __init__(self, run_command, **params):
+        self.params = {"python_version": "3.11", "machine": "x86_64", "wheels_dir": "", "instead": "", **params}
+        self.run_command = run_command
+
+    def fail_json(self, msg):
+        raise RefusedError(msg)
+
+
+# Nothing listens there.
+NOWHERE = "http://127.0.0.1:9/whl"
+ONECCL = {"package": "oneccl-bind-pt", "setting": "ipex_index_url", "url": NOWHERE}
+
+
+def test_an_index_that_does_not_answer_is_named_with_what_to_do(tmp_path):
+    def run(command):
+        return 1, "", "ERROR: No matching distribution found for oneccl-bind-pt==2.8.0"
+
+    module = Module(run, indexes=[ONECCL], instead="take stack=ipex-pypi, which does without")
+    with pytest.raises(RefusedError) as error:
+        wheelhouse.download(module, tmp_path, {"oneccl-bind-pt": "2.8.0"})
+    assert str(error.value) == (
+        f"oneccl-bind-pt==2.8.0 is neither at ipex_index_url ({NOWHERE}, which does not answer) nor in the indexes "
+        "that pip is configured with: ERROR: No matching distribution found for oneccl-bind-pt==2.8.0; put its wheel "
+        "into a folder on the controller and give that by wheels_dir, or take stack=ipex-pypi, which does without"
+    )
+
+
+def test_wheels_of_the_user_are_taken_without_asking_an_index(tmp_path):
+    (tmp_path / "oneccl_bind_pt-2.8.0-cp311-cp311-linux_x86_64.whl").touch()
+    commands = []
+
+    def run(command):
+        commands.append(command)
+        return 0, "", ""
+
+    module = Module(run, indexes=[ONECCL], wheels_dir=str(tmp_path))
+    wheelhouse.download(module, tmp_path / "to", {"oneccl-bind-pt": "2.8.0", "numpy": "2.4.6"})
+    assert [command[-1] for command in commands] == ["oneccl-bind-pt==2.8.0", "numpy==2.4.6"]
+    first = commands[0]
+    assert "--no-index" in first
+    assert first[first.index("--find-links") + 1] == str(tmp_path)
+    assert not [command for command in commands if NOWHERE in command]

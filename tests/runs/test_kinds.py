@@ -101,7 +101,8 @@ def test_a_language_model_learns_answers_by_lora_and_comes_back_whole(cluster, t
     made = cluster.on(
         node,
         # With weights of the usual size its answers would hardly depend on what LoRA can change.
-        "cd /tmp/kinds && /opt/icefield/env/bin/python -c 'from pathlib import Path; from tests.training import tiny; "
+        "cd /tmp/kinds && /opt/icefield/env/current/bin/python -c "
+        "'from pathlib import Path; from tests.training import tiny; "
         'tiny.write_tiny_model(Path("/tmp/kinds/model"), "causal", initializer_range=0.5)\' 2>&1; echo exit code $?',
         user="icefield",
     )
@@ -128,7 +129,7 @@ def test_a_language_model_learns_answers_by_lora_and_comes_back_whole(cluster, t
     assert json.loads((folder / "adapters/adapter_config.json").read_text())["r"] == 4
     loads = cluster.on(
         node,
-        "/opt/icefield/env/bin/python -c 'from transformers import AutoModelForCausalLM as M; "
+        "/opt/icefield/env/current/bin/python -c 'from transformers import AutoModelForCausalLM as M; "
         f'print(sum(p.numel() for p in M.from_pretrained("/opt/icefield/runs/{folder.name}/model").parameters()))\'',
         user="icefield",
     )

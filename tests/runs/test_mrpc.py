@@ -73,7 +73,7 @@ def test_the_model_that_came_back_scores_on_one_process_what_the_run_said(run, c
     plan = json.loads((run[0] / "plan.json").read_text())
     said = cluster.on(
         cluster.nodes[0],
-        f"cd /tmp && PYTHONPATH={plan['code']} /opt/icefield/env/bin/python -m icefield_train evaluate --json "
+        f"cd /tmp && PYTHONPATH={plan['code']} /opt/icefield/env/current/bin/python -m icefield_train evaluate --json "
         f"--model {folder}/model --data {config['data_dir']}",
         user="icefield",
     )

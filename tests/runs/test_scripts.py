@@ -75,7 +75,7 @@ def test_an_accelerate_script_gets_its_packages_and_the_stack_keeps_its_own(clus
     # 512 rows by 16 on each of two; each of the 101 dev rows once.
     assert (found["steps"], found["rows"]) == (16, 101)
     assert found["accuracy"] > 0.85
-    assert found["torch"] == ["2.13.0+cpu", "/opt/icefield/env/lib/python3.11/site-packages/torch/__init__.py"]
+    assert found["torch"] == ["2.13.0+cpu", "/opt/icefield/env/current/lib/python3.11/site-packages/torch/__init__.py"]
     layer = {path.split("/stage/layers/")[0] for path in found["layer"]}
     assert layer == {"/opt/icefield"}
     config = json.loads((folder / "config.json").read_text())

@@ -31,7 +31,7 @@ def test_the_training_package_passes_its_tests_where_torch_is(cluster):
     output = cluster.on(
         node,
         "cd /tmp/tests && PYTHONPATH=tools:training OMP_NUM_THREADS=1 "
-        "/opt/icefield/env/bin/python -m pytest -q -p no:cacheprovider tests/training 2>&1; echo exit code $?",
+        "/opt/icefield/env/current/bin/python -m pytest -q -p no:cacheprovider tests/training 2>&1; echo exit code $?",
         user="icefield",
     )
     assert output.rstrip().endswith("exit code 0"), output[-5000:]

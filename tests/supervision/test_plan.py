@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from icefield_train import launchers, rank
+from icefield_train import ccl_env, launchers, rank
 
 
 def test_torchrun_gets_explicit_node_ranks_and_the_head_s_address(make_plan):
@@ -64,14 +64,15 @@ def test_a_rank_s_environment_comes_from_its_node(make_plan):
 
 
 def test_a_rank_finds_oneccl_and_the_interface_of_its_node(make_plan):
-    plan = make_plan(ccl="/env/ccl")
+    plan = make_plan(ccl={"module": "icefield_ccl", "folder": "/env/ccl"})
     plan = replace(plan, nodes=[replace(node, interface=f"eth{number}") for number, node in enumerate(plan.nodes)])
-    env = rank.environment_of(plan, plan.nodes[1])
+    env = ccl_env.variables(plan, plan.nodes[1], 0)
+    assert env["ICEFIELD_CCL_MODULE"] == "icefield_ccl"
     assert env["PYTHONPATH"] == "/code:/env/ccl/python"
     assert (env["ICEFIELD_CCL_PREFIX"], env["ICEFIELD_CCL_INTERFACE"]) == ("/env/ccl", "eth1")
     # Ranks of one node stay on it.
     alone = replace(plan, nodes=plan.nodes[:1])
-    assert rank.environment_of(alone, alone.nodes[0])["ICEFIELD_CCL_INTERFACE"] == "lo"
+    assert ccl_env.variables(alone, alone.nodes[0], 0)["ICEFIELD_CCL_INTERFACE"] == "lo"
 
 
 def test_a_node_without_a_part_in_the_run_is_named(make_plan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from icefield_train import stack_env
 from icefield_train.plan import Node, Plan
 from icefield_train.processes import RUN_VARIABLE
 
@@ -27,7 +28,7 @@ def starts_here(plan: Plan, node: Node) -> bool:
 def command(plan: Plan, node: Node) -> list[str]:
     """Return the launcher's command line on a node."""
     if plan.launcher == "mpirun":
-        return _mpirun(plan)
+        return _intel_mpi(plan) if plan.stack.mpi == "intel" else _mpich(plan)
     return _torchrun(plan, node)
 
 
@@ -51,7 +52,7 @@ def _torchrun(plan: Plan, node: Node) -> list[str]:
     ]
 
 
-def _mpirun(plan: Plan) -> list[str]:
+def _mpich(plan: Plan) -> list[str]:
     return [
         str(Path(plan.python).with_name("mpiexec")),
         "-launcher",
@@ -68,6 +69,20 @@ def _mpirun(plan: Plan) -> list[str]:
         str(plan.world_size),
         "-bind-to",
         "none",
+        *rank_command(plan),
+    ]
+
+
+def _intel_mpi(plan: Plan) -> list[str]:
+    domain = stack_env.pin_domain(plan)
+    return [
+        str(Path(plan.python).with_name("mpiexec.hydra")),
+        *("-bootstrap", "ssh", "-bootstrap-exec", f"{plan.run_dir}/launch-ssh"),
+        *("-iface", plan.head.interface),
+        *("-f", f"{plan.run_dir}/hostfile"),
+        *("-ppn", str(plan.nproc_per_node), "-n", str(plan.world_size)),
+        # Without cores of its own a rank may run on all: by default each would be pinned to some.
+        *(("-genv", "I_MPI_PIN_DOMAIN", domain) if domain else ("-genv", "I_MPI_PIN", "0")),
         *rank_command(plan),
     ]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from icefield_train import distributed
+from icefield_train import distributed, extensions
 from icefield_train.batch_plan import plan_batches
 from icefield_train.batches import deal, epoch_batches
 from icefield_train.config import TrainConfig
@@ -76,7 +76,7 @@ def train(
     """
     model.train()
     plan = plan_batches(config, ranks.world_size)
-    optimizer = new_optimizer(model, config, plan.learning_rate)
+    model, optimizer = extensions.optimized(model, new_optimizer(model, config, plan.learning_rate))
     schedule = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup_ratio * steps), steps)
     lengths, counts = rows.lengths, OBJECTIVES[rows.kind].counts(rows)
     meter = meter or Meter()

@@ -32,6 +32,37 @@ class Node:
     """Library to preload (an allocator), or ""."""
     cpus: float = 0.0
     """CPUs of each process, a quota's fractions included; 0 where nobody has measured them."""
+    ccl_cpus: list[int] = field(default_factory=list)
+    """CPU numbers of oneCCL's threads, those of the first process first; none where processes have no such threads."""
+
+
+# Modules that make torch's backend "ccl" known: Intel's bindings, and ours.
+BINDINGS = "oneccl_bindings_for_pytorch"
+OWN_BACKEND = "icefield_ccl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ccl:
+    """Over what the ranks' collectives go with oneCCL."""
+
+    module: str
+    """BINDINGS or OWN_BACKEND."""
+    folder: str = ""
+    """Where OWN_BACKEND is on the nodes, with oneCCL; "" for the bindings, which are in the environment."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stack:
+    """What the environment's stack asks of those who start processes in it."""
+
+    name: str = "current"
+    """Name of the stack."""
+    mpi: str = "mpich"
+    """Whose mpiexec the environment has: mpich or intel."""
+    extensions: list[str] = field(default_factory=list)
+    """Modules that each rank imports first."""
+    preload: list[str] = field(default_factory=list)
+    """Libraries of the environment to preload, as paths within it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,8 +109,10 @@ class Plan:
     """The nodes by rank, the head first."""
     prepare: list[str] = field(default_factory=list)
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
-    ccl: str = ""
-    """Folder of oneCCL on the nodes, where the ranks may use it, or ""."""
+    stack: Stack = field(default_factory=Stack)
+    """The environment's stack."""
+    ccl: Ccl | None = None
+    """What makes oneCCL known to the ranks, where they may use it."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
 
@@ -117,7 +150,10 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
     # The plan of a run that an earlier version started names no script.
     script = Script(**data["script"]) if data.get("script") else None
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script})
+    stack = Stack(**data.get("stack", {}))
+    ccl = Ccl(**data["ccl"]) if data.get("ccl") else None
+    nodes = [Node(**node) for node in data["nodes"]]
+    return Plan(**{**data, "nodes": nodes, "stack": stack, "ccl": ccl, "script": script})
 
 
 def load_plan(run_dir: Path) -> Plan:

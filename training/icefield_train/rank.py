@@ -13,6 +13,7 @@ import os
 import sys
 from pathlib import Path
 
+from icefield_train import ccl_env, stack_env
 from icefield_train.launch_env import adopt
 from icefield_train.plan import Node, Plan, load_plan
 from icefield_train.processes import RUN_VARIABLE, die_with_parent
@@ -35,20 +36,11 @@ def environment_of(plan: Plan, node: Node) -> dict[str, str]:
         "PYTHONPATH": plan.code,
         "PYTHONUNBUFFERED": "1",
     }
-    if plan.ccl:
-        env |= {
-            "PYTHONPATH": f"{plan.code}:{plan.ccl}/python",
-            "ICEFIELD_CCL_PREFIX": plan.ccl,
-            # On one node ranks talk over its loopback, whatever else the node has.
-            "ICEFIELD_CCL_INTERFACE": node.interface if len(plan.nodes) > 1 else "lo",
-        }
     if node.threads:
         env["OMP_NUM_THREADS"] = str(node.threads)
     if node.cpus:
         env["ICEFIELD_CPUS"] = str(node.cpus)
-    if node.preload:
-        env["LD_PRELOAD"] = node.preload
-    return env
+    return env | stack_env.variables(plan, node)
 
 
 def check_place(plan: Plan, node: Node, rank: int, world_size: int) -> None:
@@ -82,6 +74,7 @@ def main(argv: list[str]) -> int:
         return 2
     local_rank = place.rank - node.first_rank
     os.environ["LOCAL_RANK"] = str(local_rank)
+    os.environ.update(ccl_env.variables(plan, node, local_rank))
     # torchrun tells these two as well, mpirun does not.
     os.environ["LOCAL_WORLD_SIZE"] = str(plan.nproc_per_node)
     os.environ["GROUP_RANK"] = str(plan.nodes.index(node))

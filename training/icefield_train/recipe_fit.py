@@ -10,9 +10,9 @@ from icefield_train.rules import refusal
 
 _KINDS = ("classification", "regression", "multilabel")
 # Settings that make Icefield's own recipe faster: the article has none of them.
-TUNING = ("precision", "length_grouping", "wire_format", "embedding_exchange", "bucket_mb")
+TUNING = ("precision", "length_grouping", "wire_format", "embedding_exchange", "bucket_mb", "collectives")
 # What is calculated otherwise than these ask for would be another run than they name.
-_REFUSED = {"precision": ("auto", "fp32"), "wire_format": ("fp32",), "lora": (False,)}
+_REFUSED = {"precision": ("auto", "fp32"), "wire_format": ("fp32",), "collectives": ("gloo",), "lora": (False,)}
 
 
 def recipe_fault(config: TrainConfig, kind: str, world_size: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from icefield_train import distributed, evaluate, loop, predictions, token_files
+from icefield_train import distributed, evaluate, extensions, loop, predictions, token_files
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
@@ -69,6 +69,9 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("tokenise")
     # Done already where a supervisor started this rank.
     files = token_files.prepare(config, lambda name, done: journal.status.touch())
+
+    for name in extensions.load():
+        journal.log(f"with {name}")
 
     journal.enter("rendezvous")
     ranks = distributed.start(

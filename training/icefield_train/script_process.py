@@ -26,6 +26,7 @@ def run(path: str, arguments: list[str]) -> None:
     # What is registered first comes last.
     atexit.register(ended.leave)
     try:
+        prepare()
         with open(path, "rb") as file:  # noqa: PTH123
             code = compile(file.read(), path, "exec", dont_inherit=True)
         exec(code, main.__dict__)
@@ -39,6 +40,21 @@ def run(path: str, arguments: list[str]) -> None:
         trace = error.__traceback__.tb_next if error.__traceback__ else None
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         sys.exit(1)
+
+
+def prepare() -> None:
+    """Do what the stack of the environment, or oneCCL, needs done first; see ``script_shim``."""
+    extensions, ccl = os.environ.get("ICEFIELD_EXTENSIONS", ""), os.environ.get("ICEFIELD_CCL_MODULE", "")
+    if not extensions and not ccl:
+        return
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    # By its path, and under no name: the script can neither import nor hide it.
+    spec = spec_from_file_location("script_shim", os.path.join(os.path.dirname(__file__), "script_shim.py"))  # noqa: PTH118, PTH120
+    assert spec is not None and spec.loader is not None
+    shim = module_from_spec(spec)
+    spec.loader.exec_module(shim)
+    shim.install(extensions, ccl)
 
 
 class Ended:

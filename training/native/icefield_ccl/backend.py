@@ -77,7 +77,8 @@ def _create(options: Any, _backend_options: Any) -> Any:
         raise ValueError(f"backend ccl: ranks are on {', '.join(sorted(set(hosts)))}; an interface must be given")
     same = [other for other in range(size) if hosts[other] == hosts[rank]]
     interface = _given["interface"] or LOOPBACK
-    apply(os.environ, environment(library_dir(), interface, same.index(rank), Counter(hosts)[hosts[rank]]))
+    mine = environment(interface, same.index(rank), Counter(hosts)[hosts[rank]], library_dir=library_dir())
+    apply(os.environ, mine)
     milliseconds = round(timeout.total_seconds() * 1000)
     deadline = round(_given["deadline"] * 1000)
     return _given["native"].create(store, rank, hosts, milliseconds, deadline, options.group_id)

@@ -19,7 +19,7 @@ PYBIND11_MODULE(ICEFIELD_CCL_MODULE, module) {
   module.def(
       "set_timeout",
       [](const c10::intrusive_ptr<c10d::Backend>& backend, int64_t timeout_ms) {
-        backend->setTimeout(icefield::Milliseconds(timeout_ms));
+        dynamic_cast<icefield::ProcessGroupCcl&>(*backend).setTimeout(icefield::Milliseconds(timeout_ms));
       },
       pybind11::arg("backend"), pybind11::arg("timeout_ms"));
   module.def(

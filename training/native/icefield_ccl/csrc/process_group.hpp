@@ -24,14 +24,15 @@ class ProcessGroupCcl final : public c10d::Backend {
   bool supportsCoalescing() const override {
     return true;
   }
-  void setTimeout(std::chrono::milliseconds timeout) override {
+  // Torch 2.8 has neither this in its Backend nor the options below, so they do not say that they override.
+  virtual void setTimeout(std::chrono::milliseconds timeout) {
     group_->timeout = timeout.count();
   }
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override {
     return group_->sequence;
   }
-  c10::intrusive_ptr<Options> getBackendOptions() override {
+  virtual c10::intrusive_ptr<Options> getBackendOptions() {
     return c10::make_intrusive<Options>("ccl", Milliseconds(group_->timeout.load()));
   }
   // The oldest operation that this rank is in; empty where it is in none.

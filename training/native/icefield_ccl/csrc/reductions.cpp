@@ -159,8 +159,7 @@ WorkPtr ProcessGroupCcl::_reduce_scatter_base(at::Tensor& output, at::Tensor& in
 
 WorkPtr ProcessGroupCcl::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                          const c10d::ReduceScatterOptions& options) {
-  return run_reduce_scatter({c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED, outputs, options.timeout}, inputs, outputs,
-                            options.reduceOp);
+  return run_reduce_scatter({c10d::OpType::COALESCED, outputs, options.timeout}, inputs, outputs, options.reduceOp);
 }
 
 }  // namespace icefield
