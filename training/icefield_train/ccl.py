@@ -12,8 +12,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from icefield_train.ccl_env import MODULE
-from icefield_train.plan import BINDINGS, OWN_BACKEND
+from icefield_train.plan import BINDINGS, CCL_MODULE, OWN_BACKEND
 
 if TYPE_CHECKING:
     import torch.distributed as dist
@@ -39,7 +38,7 @@ def obstacle() -> str:
 
 def has_bindings() -> bool:
     """Tell whether this rank's backend "ccl" is Intel's."""
-    return os.environ.get(MODULE) == BINDINGS
+    return os.environ.get(CCL_MODULE) == BINDINGS
 
 
 def register(deadline: float) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from icefield_ccl import settings
-from icefield_train.plan import OWN_BACKEND, Node, Plan
-
-# The module that makes torch's backend "ccl" known; see ``ccl`` and ``script_shim``.
-MODULE = "ICEFIELD_CCL_MODULE"
+from icefield_train.plan import CCL_MODULE, OWN_BACKEND, Node, Plan
 
 
 def variables(plan: Plan, node: Node, local_rank: int) -> dict[str, str]:
@@ -17,12 +13,15 @@ def variables(plan: Plan, node: Node, local_rank: int) -> dict[str, str]:
     if plan.ccl is None:
         return {}
     # On one node ranks talk over its loopback, whatever else the node has.
-    interface = node.interface if len(plan.nodes) > 1 else settings.LOOPBACK
-    found = {MODULE: plan.ccl.module}
+    interface = node.interface if len(plan.nodes) > 1 else "lo"
+    found = {CCL_MODULE: plan.ccl.module}
     if plan.ccl.module == OWN_BACKEND:
         return found | {
             "PYTHONPATH": f"{plan.code}:{plan.ccl.folder}/python",
             "ICEFIELD_CCL_PREFIX": plan.ccl.folder,
             "ICEFIELD_CCL_INTERFACE": interface,
         }
+    # Of the folder ``native`` beside this package, which only those who start ranks have on their path.
+    from icefield_ccl import settings
+
     return found | settings.environment(interface, local_rank, plan.nproc_per_node, worker_cpus=node.ccl_cpus)

@@ -39,6 +39,8 @@ class Node:
 # Modules that make torch's backend "ccl" known: Intel's bindings, and ours.
 BINDINGS = "oneccl_bindings_for_pytorch"
 OWN_BACKEND = "icefield_ccl"
+# The variable that tells a rank which; see ``ccl`` and ``script_shim``.
+CCL_MODULE = "ICEFIELD_CCL_MODULE"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
