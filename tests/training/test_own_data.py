@@ -20,6 +20,7 @@ from icefield_train.readers.delimited import DIALECTS, read_delimited
 from icefield_train.staged_data import read_about, read_rows, stage_data
 from icefield_train.task_data import TaskData, read_task
 
+FOLDER = Path(__file__).parent / "odd_data"
 LABELS = ("neg", "neutral", "pos")
 
 
@@ -302,6 +303,36 @@ def test_csv_is_read_as_pandas_reads_it(tmp_path: Path) -> None:
     ours = read_delimited(tmp_path / "train.csv", DIALECTS["csv"], Findings())
     theirs = pandas.read_csv(tmp_path / "train.csv", dtype=str, keep_default_na=False)
     assert ours.records == [tuple(row) for row in theirs.to_numpy().tolist()]
+
+
+def test_cells_are_indices_where_the_file_names_its_classes_though_names_be_numbers() -> None:
+    data, _ = _read(FOLDER / "parquet_classes_named_by_numbers")
+    for part in (data.train, data.dev["dev"]):
+        assert [data.labels[row["label"]] for row in part.rows] == [row["text"][0] for row in part.rows]
+    data, _ = _read(FOLDER / "parquet_classes_named_by_numbers", problem="regression")
+    assert [row["label"] for row in data.train.rows] == [float(row["text"][0]) for row in data.train.rows]
+    data, _ = _read(FOLDER / "parquet_lists_of_classes_named_by_numbers")
+    assert data.labels == ("1", "2", "0")
+    expected = ([1, 0, 0], [0, 1, 1], [0, 0, 0])
+    for row in [*data.train.rows, *data.dev["dev"].rows]:
+        assert row["label"] == expected[int(row["text"].removeprefix("row ")) % 3]
+
+
+@pytest.mark.parametrize(("names", "expected"), [(["neg", "pos"], [1, 0]), (["1", "0"], [0, 1])])
+def test_a_dev_file_without_names_has_those_of_the_training_file_or_else_indices(
+    names: list[str], expected: list[int], tmp_path: Path
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    features = {"label": {"names": names, "_type": "ClassLabel"}}
+    about = {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
+    table = pyarrow.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata(about)
+    parquet.write_table(table, tmp_path / "train.parquet")
+    _write(tmp_path / "dev.csv", [{"text": "c", "label": "1"}, {"text": "d", "label": "0"}])
+    data, _ = _read(tmp_path)
+    assert [row["label"] for row in data.train.rows] == [0, 1]
+    assert [row["label"] for row in data.dev["dev"].rows] == expected
 
 
 def test_a_folder_that_datasets_saved_is_read_with_the_names_of_its_classes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from icefield_train.class_names import named
 from icefield_train.columns import Columns, choose_columns
 from icefield_train.config import TrainConfig
 from icefield_train.cut import dev_rows
@@ -124,12 +125,10 @@ def _part(table: Table, columns: Columns, config: TrainConfig, findings: Finding
             continue
         try:
             texts = [_text(cells[index], name) for name, index in zip(names, at, strict=True)]
+            label = _label([cells[index] for index in labels_at], columns.labels, table)
         except ValueError as error:
             faults.add(place, str(error))
             continue
-        label = None
-        if labels_at:
-            label = cells[labels_at[0]] if len(labels_at) == 1 else [cells[index] for index in labels_at]
         rows.append(
             {"id": len(rows), "text": texts[0], "text_pair": texts[1] if len(texts) > 1 else None, "label": label}
         )
@@ -148,6 +147,17 @@ def _text(cell: Any, column: str) -> str:
         kind = "bytes" if isinstance(cell, bytes) else "an object" if isinstance(cell, dict) else "a list"
         raise ValueError(f"column '{shown(column)}': {kind} found, text expected")
     return cell if isinstance(cell, str) else str(cell)
+
+
+def _label(cells: list[Any], columns: Sequence[str], table: Table) -> Any:
+    """Return a row's label as it is, but with names in place of indices where the file has both."""
+    if len(cells) != 1:
+        return cells or None
+    names = table.label_names.get(columns[0], ())
+    try:
+        return named(cells[0], names) if names else cells[0]
+    except ValueError as error:
+        raise ValueError(f"column '{shown(columns[0])}': {error}") from None
 
 
 def _no_label(cell: Any, column: str, table: Table, config: TrainConfig) -> bool:
