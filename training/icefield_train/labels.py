@@ -125,7 +125,7 @@ def _sets(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Lab
     """Labels are lists of classes, lists of 0 and 1 for each class, or texts with a mark between classes."""
     lists = [cell for cell in cells if isinstance(cell, list)]
     lengths = {len(cell) for cell in lists}
-    if lists and len(lists) == len(cells) and len(lengths) == 1 and lengths != {1} and _flags(lists) and not names:
+    if len(lists) == len(cells) and len(lengths) == 1 and min(lengths) > 1 and _flags(lists) and not names:
         return _flag_sets(tuple(str(index) for index in range(lengths.pop())))
     # A file that names its classes has one in a cell, or a list.
     mark = SEPARATORS[0] if names else _separator([cell for cell in cells if isinstance(cell, str)], findings)
@@ -138,6 +138,8 @@ def _sets(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Lab
     found = checked_names(names, without=SEPARATORS[0]) or class_names(
         (item for cell in cells for item in items(cell)), without=SEPARATORS[0]
     )
+    if not any(map(items, cells)):
+        raise ValueError("no row with a class found, at least 1 class expected")
     by_cell = _by_cell(found, indices=bool(names))
 
     def read(cell: Any) -> list[int]:

@@ -27,7 +27,7 @@ def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str
     """Tell the share of each class, or the range of the numbers.
 
     Raises:
-        ValueError: all training rows have the same label.
+        ValueError: all training rows have the same label, or none has any.
     """
     if kind == "causal":
         return
@@ -43,6 +43,8 @@ def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str
             )
         return
     found = _counts(kind, train)
+    if not found:
+        raise ValueError(f"{train.path}: no row has a class, nothing can be learned")
     if kind != "multilabel" and len(found) == 1:
         raise ValueError(
             f"{train.path}: all labels are '{shown(labels[next(iter(found))])}', at least 2 classes expected"
