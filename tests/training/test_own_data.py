@@ -16,6 +16,7 @@ from icefield_train.config import TrainConfig
 from icefield_train.cut import dev_rows
 from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import SAMPLE_ROWS, tell_lengths
+from icefield_train.part import labels_of
 from icefield_train.readers.delimited import DIALECTS, read_delimited
 from icefield_train.staged_data import read_about, read_rows, stage_data
 from icefield_train.task_data import TaskData, read_task
@@ -190,6 +191,32 @@ def test_a_cut_leaves_training_rows_of_each_class_that_texts_of_several_classes_
     for share in (0.1, 0.5, 0.9):
         rest = set(range(8)) - set(dev_rows(contents, classes, share))
         assert {classes[index] for index in rest} == {"a", "b"}
+
+
+def test_a_cut_leaves_training_the_last_row_of_each_of_several_labels() -> None:
+    # Each row has a label of its own, but for five that have none that others lack: these alone can go.
+    labels = [{"a", n} if n < 10 else {"a", "b"} for n in range(15)]
+    chosen = dev_rows(range(15), [""] * 15, 0.3, labels)
+    assert len(chosen) == 4
+    assert set(chosen) < set(range(10, 15))
+    assert len(dev_rows(range(15), [""] * 15, 0.9, labels)) == 4
+    assert dev_rows(range(3), [""] * 3, 0.5, [{1}, {2}, {3}]) == []
+
+
+@pytest.mark.parametrize("place", range(0, 20, 3))
+def test_the_only_row_of_a_class_among_sets_or_of_a_tag_stays_in_training(place: int, tmp_path: Path) -> None:
+    def rare(number: int, other: str) -> str:
+        return "rare" if number == place else other
+
+    _write(tmp_path / "sets/train.jsonl", [{"text": f"t {n}", "label": ["a", rare(n, "b")]} for n in range(20)])
+    _write(
+        tmp_path / "tags/train.jsonl",
+        [{"tokens": ["w", str(n)], "tags": ["a", rare(n, "b")]} for n in range(20)],
+    )
+    for data in (_read(tmp_path / "sets", dev_share=0.8)[0], _read(tmp_path / "tags", task="tokens", dev_share=0.8)[0]):
+        assert len(data.dev["dev"].rows) == 16
+        index = data.labels.index("rare")
+        assert sum(index in labels_of(data.kind, row) for row in data.train.rows) == 1
 
 
 def test_a_cut_of_few_texts_that_repeat_takes_the_smallest_or_none() -> None:

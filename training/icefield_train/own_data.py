@@ -15,7 +15,7 @@ from icefield_train.doctor.repeats import content
 from icefield_train.empty_cells import EmptyCells, is_empty
 from icefield_train.labels import Labels, decide, flag_columns
 from icefield_train.own_files import find_sources, read_source
-from icefield_train.part import Part, Rows
+from icefield_train.part import Part, Rows, labels_of
 from icefield_train.readers.table import Table
 from icefield_train.rules import refusal
 from icefield_train.showing import shown, shown_names
@@ -71,7 +71,9 @@ def with_dev(parts: dict[str, Part], kind: str, config: TrainConfig, findings: F
         return parts
     train = parts["train"]
     strata = [row["label"] if kind == "classification" else "" for row in train.rows]
-    chosen = dev_rows([content(row) for row in train.rows], strata, config.dev_share)
+    chosen = dev_rows(
+        [content(row) for row in train.rows], strata, config.dev_share, [labels_of(kind, row) for row in train.rows]
+    )
     if not chosen:
         different = len({content(row) for row in train.rows})
         found = f"{counted(len(train.rows), 'row')}, {different:,} different, found"
