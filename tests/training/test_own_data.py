@@ -18,7 +18,9 @@ from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import SAMPLE_ROWS, tell_lengths
 from icefield_train.part import labels_of
 from icefield_train.readers.delimited import DIALECTS, read_delimited
-from icefield_train.staged_data import read_about, read_rows, stage_data
+from icefield_train.staged_data import read_about, stage_data
+from icefield_train.staged_rows import read_rows
+from icefield_train.staged_task import read_task as read_staged
 from icefield_train.task_data import TaskData, read_task
 
 FOLDER = Path(__file__).parent / "odd_data"
@@ -284,7 +286,7 @@ def test_what_is_staged_is_the_same_from_wherever_it_was_read(tmp_path: Path) ->
     about = read_about(staged.path)
     assert about["doctor"][-1]["level"] in ("note", "warning")
     assert {"level": "warning", "text": "train.csv line 32: left out: column 'title' is empty"} in about["doctor"]
-    assert len(read_rows(staged.path / "train.jsonl")) == about["rows"]["train"] == 27
+    assert len(read_rows(staged.path / "train.jsonl", read_staged(staged.path))) == about["rows"]["train"] == 27
 
 
 def test_the_share_of_rows_that_max_length_cuts_is_that_of_the_tokeniser(tmp_path: Path) -> None:
