@@ -13,8 +13,11 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from icefield_train.answering import load_answering  # noqa: E402
 from icefield_train.evaluate_command import main as evaluate_main  # noqa: E402
+from icefield_train.node_cpu import threads_alone  # noqa: E402
 from icefield_train.predict_command import main as predict_main  # noqa: E402
+from icefield_train.staged_task import read_task  # noqa: E402
 from tests.training.tiny import LABELS, make_rows, tiny_config, write_data, write_rows, write_tiny_model  # noqa: E402
 
 KINDS = ("classification", "regression", "multilabel", "tokens", "causal")
@@ -182,6 +185,22 @@ def test_a_label_of_another_kind_is_refused(
         rows[3]["tokens"] = ["a", "b", "c"]
     write_rows(tmp_path / "data/dev.jsonl", rows)
     assert _refusal(model, tmp_path / "data", capsys).startswith("DATA/dev.jsonl line 4: label ")
+
+
+@pytest.mark.parametrize("given", ["", "3"])
+def test_it_calculates_with_the_threads_of_a_rank_unless_told_otherwise(
+    given: str, folders: dict[str, tuple[Path, Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", given)
+    before = torch.get_num_threads()
+    # As OpenMP itself does where the variable is set before torch is loaded.
+    torch.set_num_threads(3)
+    try:
+        model, data = folders["classification"]
+        load_answering(model, read_task(data), "fp32")
+        assert torch.get_num_threads() == (3 if given else threads_alone())
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_rows_to_predict_are_looked_at_as_well(

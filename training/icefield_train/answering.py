@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from icefield_train.model_files import most_tokens, needed_files
+from icefield_train.node_cpu import threads_alone
 from icefield_train.part import Rows
 from icefield_train.rules import refusal
 from icefield_train.showing import shown
@@ -57,11 +59,16 @@ def load_answering(folder: Path, task: StagedTask, precision: str) -> Answering:
     """
     _load(folder, "model", lambda: needed_files(folder, task.kind.name))
     # Imported here: bad folders are refused before torch is loaded, which takes seconds.
+    import torch
+
     from icefield_train.machine import machine_facts
     from icefield_train.model import trained_model
     from icefield_train.precision import agreed_precision
     from icefield_train.tokenizer import load_tokenizer
 
+    if not os.environ.get("OMP_NUM_THREADS"):
+        # As many as a rank has: more than a quota allows wait for each other, and the last digits depend on them.
+        torch.set_num_threads(threads_alone())
     tokenizer = _load(folder, "tokeniser", lambda: load_tokenizer(folder, task.kind.name))
     model = _load(folder, "model", lambda: trained_model(folder, task))
     return Answering(
