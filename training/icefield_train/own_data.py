@@ -41,7 +41,8 @@ def read_own(config: TrainConfig, findings: Findings) -> OwnData:
     """
     sources = find_sources(config, findings)
     labelled = config.task != "causal"
-    tables = {name: read_source(source, config, findings) for name, source in sources.items()}
+    # Rows to predict are answered one for one.
+    tables = {name: read_source(sources[name], config, findings, labelled=name != "test") for name in sources}
     columns = choose_columns(tables["train"], config, findings, labelled=labelled)
     parts = {}
     for name, table in tables.items():
@@ -109,7 +110,6 @@ def _refuse_missing(table: Table, columns: Columns, train: Table) -> None:
 def _part(table: Table, columns: Columns, config: TrainConfig, findings: Findings, *, keep_all: bool) -> Part:
     """Return a table's rows, with the cells of their labels as they are."""
     policy = "drop" if config.empty_cells == "auto" else config.empty_cells
-    # Rows to predict are answered one for one.
     empty, faults = EmptyCells("empty" if keep_all else policy, table), Faults(table.path, table.unit)
     names = [name for name in (columns.text, columns.text_pair) if name]
     at = [table.columns.index(name) for name in names]
