@@ -15,6 +15,8 @@ from icefield_train.showing import shown, shown_names
 # Whole numbers of so few different values are classes, of more a quantity, unless they count from 0 as classes do.
 _FEW = 20
 _MOST_COUNTED = 200
+# The loss is a square in float32, which ends at 3.4e38, and batches add up some of them.
+_MOST = 1e18
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -116,6 +118,8 @@ def _numbers(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> 
         value = number(cell)
         if not math.isfinite(value):
             raise ValueError(f"label '{shown(cell)}' found, a number expected")
+        if abs(value) > _MOST:
+            raise ValueError(f"label '{shown(cell)}' found, a number from -{_MOST:g} to {_MOST:g} expected")
         return value
 
     return Labels(kind="regression", names=(), read=read)

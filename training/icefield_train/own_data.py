@@ -77,8 +77,9 @@ def with_dev(parts: dict[str, Part], kind: str, config: TrainConfig, findings: F
     )
     if not chosen:
         different = len({content(row) for row in train.rows})
-        found = f"{counted(len(train.rows), 'row')}, {different:,} different, found"
-        raise ValueError(f"{train.path}: {found}, too few to cut dev rows from them; give dev_file")
+        repeated = f", {different:,} of them different" if different < len(train.rows) else ""
+        found = f"{counted(len(train.rows), 'row')} found{repeated}"
+        raise ValueError(f"{train.path}: {found}, too few to cut dev rows from; give dev_file")
     how = " of each class" if kind == "classification" else ""
     findings.note(
         f"dev rows: {len(chosen):,} of {counted(len(train.rows), 'row')}, which are not trained on "
