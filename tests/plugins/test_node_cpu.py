@@ -1,5 +1,7 @@
 """What of processors and memory a node may use, on the file trees that kernels show."""
 
+import os
+
 import pytest
 
 from plugins.module_utils import node_cpu
@@ -107,6 +109,14 @@ def test_usable_cpus_are_the_tighter_of_cores_and_quota(cores, quota, cpus):
 )
 def test_ranks_share_the_cpus_and_have_one_thread_at_least(cpus, ranks, threads):
     assert node_cpu.threads_per_rank(cpus, ranks) == threads
+
+
+def test_a_rank_alone_has_what_affinity_and_quota_leave(tmp_path):
+    assert node_cpu.threads_alone(tmp_path) == len(os.sched_getaffinity(0))
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(V2)
+    v2_group(tmp_path / "sys/fs/cgroup/user.slice", cpu="150000 100000")
+    assert node_cpu.threads_alone(tmp_path) == 1
 
 
 def test_instruction_sets_are_whole_words_of_the_flags():

@@ -392,6 +392,14 @@ def test_a_number_on_the_command_line_is_refused_before_anything_is_calculated_w
     assert err.endswith(f"is not accepted; give {accepted}\n")
 
 
+def test_settings_and_options_come_in_any_order(places: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    data, cache = f"data_dir={places['data']}", str(places["cache"])
+    assert main(["task=mrpc", "--json", "seed=1", "--cache", cache, data, "train_rows=4", "epochs=5"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 5
+    assert main(["--json", "seed=-1"]) == 2
+    assert capsys.readouterr().err.startswith("setting 'seed': value '-1' is not accepted")
+
+
 def test_no_ranks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--world-size", "0"])

@@ -40,6 +40,14 @@ from icefield_train.tasks import TASKS
         ),
         ({"seed": 2**32}, f"setting 'seed': value '{2**32}' is not accepted; give a whole number from 0 to 4294967295"),
         ({"length_grouping": "maybe"}, "setting 'length_grouping': value 'maybe' is not accepted; give true or false"),
+        (
+            {"lora_target_modules": ",,"},
+            "setting 'lora_target_modules': value ',,' is not accepted; give names with commas between them",
+        ),
+        (
+            {"label_column": " , "},
+            "setting 'label_column': value ' , ' is not accepted; give names with commas between them",
+        ),
         ({"epoch": 3}, "setting 'epoch' (value '3') is not known; did you mean 'epochs'?"),
         (
             {"learning-rate": 1e-4},

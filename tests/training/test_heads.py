@@ -109,6 +109,16 @@ def test_a_model_from_elsewhere_is_evaluated_on_rows_longer_than_it_takes(tmp_pa
     assert found["baseline_name"] == "majority class"
 
 
+def test_classes_that_differ_in_case_alone_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    names = ("Yes", "no", "yes")
+    model = _write(tmp_path / "model", names)
+    data = write_data(tmp_path / "data", "classification", labels=names, metrics=["accuracy"])
+    assert evaluate(tmp_path / "model", data, batch_size=0, precision="fp32")["dev_rows"] == 9
+    assert _answers(trained_model(tmp_path / "model", _task(names)), tmp_path / "model") == _answers(
+        model, tmp_path / "model"
+    )
+
+
 def test_a_trained_model_that_answers_with_other_classes_is_refused(tmp_path: Path) -> None:
     _write(tmp_path, MODEL)
     with pytest.raises(ValueError, match=r"^it answers with CONTRADICTION, ENTAILMENT, NEUTRAL, the data has no, yes$"):
@@ -125,6 +135,10 @@ def test_a_trained_model_that_answers_with_other_classes_is_refused(tmp_path: Pa
         (["a"], ["a", "b"], None),
         (["a", "A"], ["a", "b"], None),
         (["B-per", "O"], ["O", "B-PER"], [1, 0]),
+        (["Yes", "no", "yes"], ["Yes", "no", "yes"], [0, 1, 2]),
+        (["a b", "a-b", "a_b"], ["a-b", "a_b", "a b"], [1, 2, 0]),
+        (["Yes", "yes"], ["YES", "yes"], None),
+        (["no", "yes"], ["Yes", "yes"], None),
     ],
 )
 def test_the_order_of_classes_is_found_by_name(found: list[str], wanted: list[str], order: list[int] | None) -> None:

@@ -16,10 +16,14 @@ from icefield_train.config import TrainConfig
 from icefield_train.cut import dev_rows
 from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.lengths import SAMPLE_ROWS, tell_lengths
+from icefield_train.part import labels_of
 from icefield_train.readers.delimited import DIALECTS, read_delimited
-from icefield_train.staged_data import read_about, read_rows, stage_data
+from icefield_train.staged_data import read_about, stage_data
+from icefield_train.staged_rows import read_rows
+from icefield_train.staged_task import read_task as read_staged
 from icefield_train.task_data import TaskData, read_task
 
+FOLDER = Path(__file__).parent / "odd_data"
 LABELS = ("neg", "neutral", "pos")
 
 
@@ -191,6 +195,32 @@ def test_a_cut_leaves_training_rows_of_each_class_that_texts_of_several_classes_
         assert {classes[index] for index in rest} == {"a", "b"}
 
 
+def test_a_cut_leaves_training_the_last_row_of_each_of_several_labels() -> None:
+    # Each row has a label of its own, but for five that have none that others lack: these alone can go.
+    labels = [{"a", n} if n < 10 else {"a", "b"} for n in range(15)]
+    chosen = dev_rows(range(15), [""] * 15, 0.3, labels)
+    assert len(chosen) == 4
+    assert set(chosen) < set(range(10, 15))
+    assert len(dev_rows(range(15), [""] * 15, 0.9, labels)) == 4
+    assert dev_rows(range(3), [""] * 3, 0.5, [{1}, {2}, {3}]) == []
+
+
+@pytest.mark.parametrize("place", range(0, 20, 3))
+def test_the_only_row_of_a_class_among_sets_or_of_a_tag_stays_in_training(place: int, tmp_path: Path) -> None:
+    def rare(number: int, other: str) -> str:
+        return "rare" if number == place else other
+
+    _write(tmp_path / "sets/train.jsonl", [{"text": f"t {n}", "label": ["a", rare(n, "b")]} for n in range(20)])
+    _write(
+        tmp_path / "tags/train.jsonl",
+        [{"tokens": ["w", str(n)], "tags": ["a", rare(n, "b")]} for n in range(20)],
+    )
+    for data in (_read(tmp_path / "sets", dev_share=0.8)[0], _read(tmp_path / "tags", task="tokens", dev_share=0.8)[0]):
+        assert len(data.dev["dev"].rows) == 16
+        index = data.labels.index("rare")
+        assert sum(index in labels_of(data.kind, row) for row in data.train.rows) == 1
+
+
 def test_a_cut_of_few_texts_that_repeat_takes_the_smallest_or_none() -> None:
     contents = ["same"] * 12 + ["other"] * 6 + ["third"] * 5
     assert dev_rows(contents, ["x"] * 23, 0.1) == list(range(18, 23))
@@ -256,7 +286,7 @@ def test_what_is_staged_is_the_same_from_wherever_it_was_read(tmp_path: Path) ->
     about = read_about(staged.path)
     assert about["doctor"][-1]["level"] in ("note", "warning")
     assert {"level": "warning", "text": "train.csv line 32: left out: column 'title' is empty"} in about["doctor"]
-    assert len(read_rows(staged.path / "train.jsonl")) == about["rows"]["train"] == 27
+    assert len(read_rows(staged.path / "train.jsonl", read_staged(staged.path))) == about["rows"]["train"] == 27
 
 
 def test_the_share_of_rows_that_max_length_cuts_is_that_of_the_tokeniser(tmp_path: Path) -> None:
@@ -302,6 +332,36 @@ def test_csv_is_read_as_pandas_reads_it(tmp_path: Path) -> None:
     ours = read_delimited(tmp_path / "train.csv", DIALECTS["csv"], Findings())
     theirs = pandas.read_csv(tmp_path / "train.csv", dtype=str, keep_default_na=False)
     assert ours.records == [tuple(row) for row in theirs.to_numpy().tolist()]
+
+
+def test_cells_are_indices_where_the_file_names_its_classes_though_names_be_numbers() -> None:
+    data, _ = _read(FOLDER / "parquet_classes_named_by_numbers")
+    for part in (data.train, data.dev["dev"]):
+        assert [data.labels[row["label"]] for row in part.rows] == [row["text"][0] for row in part.rows]
+    data, _ = _read(FOLDER / "parquet_classes_named_by_numbers", problem="regression")
+    assert [row["label"] for row in data.train.rows] == [float(row["text"][0]) for row in data.train.rows]
+    data, _ = _read(FOLDER / "parquet_lists_of_classes_named_by_numbers")
+    assert data.labels == ("1", "2", "0")
+    expected = ([1, 0, 0], [0, 1, 1], [0, 0, 0])
+    for row in [*data.train.rows, *data.dev["dev"].rows]:
+        assert row["label"] == expected[int(row["text"].removeprefix("row ")) % 3]
+
+
+@pytest.mark.parametrize(("names", "expected"), [(["neg", "pos"], [1, 0]), (["1", "0"], [0, 1])])
+def test_a_dev_file_without_names_has_those_of_the_training_file_or_else_indices(
+    names: list[str], expected: list[int], tmp_path: Path
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    features = {"label": {"names": names, "_type": "ClassLabel"}}
+    about = {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
+    table = pyarrow.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata(about)
+    parquet.write_table(table, tmp_path / "train.parquet")
+    _write(tmp_path / "dev.csv", [{"text": "c", "label": "1"}, {"text": "d", "label": "0"}])
+    data, _ = _read(tmp_path)
+    assert [row["label"] for row in data.train.rows] == [0, 1]
+    assert [row["label"] for row in data.dev["dev"].rows] == expected
 
 
 def test_a_folder_that_datasets_saved_is_read_with_the_names_of_its_classes(tmp_path: Path) -> None:

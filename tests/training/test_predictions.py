@@ -79,6 +79,8 @@ def test_what_there_is_nothing_to_predict_of_is_refused(tmp_path: Path, capsys: 
         '{"kind": "regression", "labels": [], "metrics": [], "predict": {"test": "test.jsonl"}}'
     )
     assert main(arguments) == 2
-    assert capsys.readouterr().err == (
-        f"setting 'model': value '{tmp_path}' is not accepted; give a folder with a trained model\n"
-    )
+    assert capsys.readouterr().err == f"{tmp_path}/test.jsonl: can't be read (No such file or directory)\n"
+    (tmp_path / "test.jsonl").write_text('{"id": 0, "text": "a", "text_pair": null, "label": null}\n')
+    assert main(arguments) == 2
+    words = "give a folder with a trained model (config.json is missing)"
+    assert capsys.readouterr().err == f"setting 'model': value '{tmp_path}' is not accepted; {words}\n"

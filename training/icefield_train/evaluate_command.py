@@ -14,7 +14,7 @@ from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
 from icefield_train.part import Rows
 from icefield_train.showing import escaped
-from icefield_train.staged_data import read_rows
+from icefield_train.staged_rows import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
 
@@ -32,7 +32,7 @@ def dev_rows(folder: Path, task_name: str = "") -> tuple[StagedTask, dict[str, R
         dev = {name: part.rows for name, part in parts.items() if name.startswith("dev")}
         return task_from(about, str(folder)), dev
     staged = read_task(folder)
-    return staged, {name: read_rows(folder / file) for name, file in staged.dev.items()}
+    return staged, {name: read_rows(folder / file, staged) for name, file in staged.dev.items()}
 
 
 def evaluate(
@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
             precision=arguments.precision,
             task_name=arguments.task,
         )
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(escaped(" ".join(str(error).split())), file=sys.stderr)
         return 2
     if arguments.json:

@@ -36,11 +36,15 @@ def output_layer(model: torch.nn.Module) -> torch.nn.Linear:
 def class_order(found: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
     """Return for each wanted class its place among those found, by name; None where the names are not the same.
 
-    Names count as the same whatever their case, and whether parts are joined by blanks, "-" or "_".
+    Where they are not letter for letter, names count as the same whatever their case, and whether parts are joined by
+    blanks, "-" or "_", if that leaves no two of them the same.
     """
-    places = {_plain(name): place for place, name in enumerate(found)}
-    order = [places.get(_plain(name), -1) for name in wanted]
-    return order if sorted(order) == list(range(len(found))) else None
+    for key in (str, _plain):
+        places = {key(name): place for place, name in enumerate(found)}
+        order = [places.get(key(name), -1) for name in wanted]
+        if sorted(order) == list(range(len(found))):
+            return order
+    return None
 
 
 def fit_head(model: torch.nn.Module, found: Sequence[str], wanted: Sequence[str], *, pretrained: bool) -> str:

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from icefield_train.class_names import SEPARATORS, class_name, class_names, number, tell_alike
+from icefield_train.class_names import SEPARATORS, checked_names, class_name, class_names, number, tell_alike
 from icefield_train.doctor.findings import Findings, counted
 from icefield_train.showing import shown, shown_names
 
 # Whole numbers of so few different values are classes, of more a quantity, unless they count from 0 as classes do.
 _FEW = 20
 _MOST_COUNTED = 200
+# The loss is a square in float32, which ends at 3.4e38, and batches add up some of them.
+_MOST = 1e18
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -44,7 +46,7 @@ def decide(problem: str, cells: Sequence[Any], names: Sequence[str], findings: F
     Args:
         problem: one of ``config.PROBLEMS``.
         cells: the label of each training row.
-        names: names of the classes where the file keeps them; the cells are then their indices.
+        names: names of the classes where the file keeps them, with which the cells are read as well.
         findings: gets the decision.
 
     Raises:
@@ -97,7 +99,7 @@ def _others(cells: Sequence[Any]) -> str:
 
 
 def _classes(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
-    found = _checked(names) or class_names(cells)
+    found = checked_names(names) or class_names(cells)
     if len(found) > _FEW and len(found) * 2 > len(cells):
         raise ValueError(
             f"{len(found):,} different labels in {counted(len(cells), 'row')} found, far fewer classes than rows "
@@ -116,6 +118,8 @@ def _numbers(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> 
         value = number(cell)
         if not math.isfinite(value):
             raise ValueError(f"label '{shown(cell)}' found, a number expected")
+        if abs(value) > _MOST:
+            raise ValueError(f"label '{shown(cell)}' found, a number from -{_MOST:g} to {_MOST:g} expected")
         return value
 
     return Labels(kind="regression", names=(), read=read)
@@ -125,18 +129,21 @@ def _sets(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Lab
     """Labels are lists of classes, lists of 0 and 1 for each class, or texts with a mark between classes."""
     lists = [cell for cell in cells if isinstance(cell, list)]
     lengths = {len(cell) for cell in lists}
-    if lists and len(lists) == len(cells) and len(lengths) == 1 and lengths != {1} and _flags(lists) and not names:
+    if len(lists) == len(cells) and len(lengths) == 1 and min(lengths) > 1 and _flags(lists) and not names:
         return _flag_sets(tuple(str(index) for index in range(lengths.pop())))
-    mark = _separator([cell for cell in cells if isinstance(cell, str)], findings)
+    # A file that names its classes has one in a cell, or a list.
+    mark = SEPARATORS[0] if names else _separator([cell for cell in cells if isinstance(cell, str)], findings)
 
     def items(cell: Any) -> list[Any]:
         if isinstance(cell, list):
             return cell
         return [part for part in str(cell).split(mark) if part.strip()] if isinstance(cell, str) else [cell]
 
-    found = _checked(names, without=SEPARATORS[0]) or class_names(
+    found = checked_names(names, without=SEPARATORS[0]) or class_names(
         (item for cell in cells for item in items(cell)), without=SEPARATORS[0]
     )
+    if not any(map(items, cells)):
+        raise ValueError("no row with a class found, at least 1 class expected")
     by_cell = _by_cell(found, indices=bool(names))
 
     def read(cell: Any) -> list[int]:
@@ -170,14 +177,7 @@ def flag_columns(names: Sequence[str]) -> Labels:
     Raises:
         ValueError: a column's name can't be that of a class.
     """
-    return _flag_sets(tuple(_checked(names, without=SEPARATORS[0])))
-
-
-def _checked(names: Sequence[str], *, without: str = "") -> list[str]:
-    """Return the names that a file gives its classes, after a look at each."""
-    for name in names:
-        class_name(name, "class", without=without)
-    return list(names)
+    return _flag_sets(tuple(checked_names(names, without=SEPARATORS[0])))
 
 
 def _flag_sets(names: tuple[str, ...]) -> Labels:
@@ -197,7 +197,10 @@ def _flags(lists: Iterable[list[Any]]) -> bool:
 
 
 def _by_cell(names: Sequence[str], *, indices: bool) -> Mapping[str, int]:
+    """Return the class of what a cell may say; with ``indices`` a dev file of another form may have these instead."""
     by_name = {name: index for index, name in enumerate(names)}
+    # Where a name is a number, it is not told from an index.
+    indices = indices and all(math.isnan(number(name)) for name in names)
     return {str(index): index for index in range(len(names))} | by_name if indices else by_name
 
 

@@ -16,7 +16,7 @@ from icefield_train.heads import class_order, fit_head, names_of, reorder
 from icefield_train.lora import with_adapters
 from icefield_train.model_layers import listed_targets
 from icefield_train.objectives import OBJECTIVES
-from icefield_train.showing import shown_names
+from icefield_train.showing import shown, shown_names
 from icefield_train.staged_task import StagedTask
 
 
@@ -70,10 +70,18 @@ def trained_model(folder: str | Path, task: StagedTask) -> Any:
     """Return a model that was trained for this task; its classes are put into the order of the data, by name.
 
     Raises:
-        OSError, ValueError: the folder can't be loaded as such a model, or it answers with other classes.
+        OSError, ValueError: the folder can't be loaded as such a model, or it answers with something else.
     """
     maker = getattr(transformers, task.kind.model)
-    model = maker.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    model, loaded = maker.from_pretrained(
+        folder,
+        dtype=torch.float32,
+        local_files_only=True,
+        # They are refused here, in words.
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+    )
+    _refuse_untrained(model, task, sorted([*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])]))
     if not task.labels:
         return model
     found = names_of(model.config)
@@ -84,6 +92,21 @@ def trained_model(folder: str | Path, task: StagedTask) -> Any:
     for name, value in _names(task.labels).items():
         setattr(model.config, name, value)
     return model
+
+
+def _refuse_untrained(model: Any, task: StagedTask, missing: Sequence[str]) -> None:
+    """Refuse what would answer, but was trained for something else, or not at all."""
+    made, saved = type(model).__name__, model.config.architectures
+    if saved and made not in saved:
+        raise ValueError(f"it is a {shown_names(saved)}, a {made} expected")
+    if missing:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise ValueError(f"it has no weights that fit config.json for {shown(missing[0])}{more}")
+    learned = getattr(model.config, "problem_type", None)
+    if task.kind.problem_type and learned not in (None, task.kind.problem_type):
+        raise ValueError(f"it was trained for {learned}, the data is for {task.kind.problem_type}")
+    if task.kind.name == "regression" and model.config.num_labels != 1:
+        raise ValueError(f"it answers with {shown_names(names_of(model.config))}, the data has numbers")
 
 
 def fitting_rows(model: Any, rows: EncodedRows) -> EncodedRows:

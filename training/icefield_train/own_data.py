@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from icefield_train.class_names import named
 from icefield_train.columns import Columns, choose_columns
 from icefield_train.config import TrainConfig
 from icefield_train.cut import dev_rows
@@ -14,7 +15,7 @@ from icefield_train.doctor.repeats import content
 from icefield_train.empty_cells import EmptyCells, is_empty
 from icefield_train.labels import Labels, decide, flag_columns
 from icefield_train.own_files import find_sources, read_source
-from icefield_train.part import Part, Rows
+from icefield_train.part import Part, Rows, labels_of
 from icefield_train.readers.table import Table
 from icefield_train.rules import refusal
 from icefield_train.showing import shown, shown_names
@@ -40,7 +41,8 @@ def read_own(config: TrainConfig, findings: Findings) -> OwnData:
     """
     sources = find_sources(config, findings)
     labelled = config.task != "causal"
-    tables = {name: read_source(source, config, findings) for name, source in sources.items()}
+    # Rows to predict are answered one for one.
+    tables = {name: read_source(sources[name], config, findings, labelled=name != "test") for name in sources}
     columns = choose_columns(tables["train"], config, findings, labelled=labelled)
     parts = {}
     for name, table in tables.items():
@@ -70,11 +72,14 @@ def with_dev(parts: dict[str, Part], kind: str, config: TrainConfig, findings: F
         return parts
     train = parts["train"]
     strata = [row["label"] if kind == "classification" else "" for row in train.rows]
-    chosen = dev_rows([content(row) for row in train.rows], strata, config.dev_share)
+    chosen = dev_rows(
+        [content(row) for row in train.rows], strata, config.dev_share, [labels_of(kind, row) for row in train.rows]
+    )
     if not chosen:
         different = len({content(row) for row in train.rows})
-        found = f"{counted(len(train.rows), 'row')}, {different:,} different, found"
-        raise ValueError(f"{train.path}: {found}, too few to cut dev rows from them; give dev_file")
+        repeated = f", {different:,} of them different" if different < len(train.rows) else ""
+        found = f"{counted(len(train.rows), 'row')} found{repeated}"
+        raise ValueError(f"{train.path}: {found}, too few to cut dev rows from; give dev_file")
     how = " of each class" if kind == "classification" else ""
     findings.note(
         f"dev rows: {len(chosen):,} of {counted(len(train.rows), 'row')}, which are not trained on "
@@ -106,7 +111,6 @@ def _refuse_missing(table: Table, columns: Columns, train: Table) -> None:
 def _part(table: Table, columns: Columns, config: TrainConfig, findings: Findings, *, keep_all: bool) -> Part:
     """Return a table's rows, with the cells of their labels as they are."""
     policy = "drop" if config.empty_cells == "auto" else config.empty_cells
-    # Rows to predict are answered one for one.
     empty, faults = EmptyCells("empty" if keep_all else policy, table), Faults(table.path, table.unit)
     names = [name for name in (columns.text, columns.text_pair) if name]
     at = [table.columns.index(name) for name in names]
@@ -124,12 +128,10 @@ def _part(table: Table, columns: Columns, config: TrainConfig, findings: Finding
             continue
         try:
             texts = [_text(cells[index], name) for name, index in zip(names, at, strict=True)]
+            label = _label([cells[index] for index in labels_at], columns.labels, table)
         except ValueError as error:
             faults.add(place, str(error))
             continue
-        label = None
-        if labels_at:
-            label = cells[labels_at[0]] if len(labels_at) == 1 else [cells[index] for index in labels_at]
         rows.append(
             {"id": len(rows), "text": texts[0], "text_pair": texts[1] if len(texts) > 1 else None, "label": label}
         )
@@ -148,6 +150,17 @@ def _text(cell: Any, column: str) -> str:
         kind = "bytes" if isinstance(cell, bytes) else "an object" if isinstance(cell, dict) else "a list"
         raise ValueError(f"column '{shown(column)}': {kind} found, text expected")
     return cell if isinstance(cell, str) else str(cell)
+
+
+def _label(cells: list[Any], columns: Sequence[str], table: Table) -> Any:
+    """Return a row's label as it is, but with names in place of indices where the file has both."""
+    if len(cells) != 1:
+        return cells or None
+    names = table.label_names.get(columns[0], ())
+    try:
+        return named(cells[0], names) if names else cells[0]
+    except ValueError as error:
+        raise ValueError(f"column '{shown(columns[0])}': {error}") from None
 
 
 def _no_label(cell: Any, column: str, table: Table, config: TrainConfig) -> bool:

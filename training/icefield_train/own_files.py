@@ -80,7 +80,7 @@ def read_source(source: Source, config: TrainConfig, findings: Findings, *, labe
     if ending in _JSON_ENDINGS:
         return read_json_lines(path, findings)
     dialect = DIALECTS[ending[1:] if config.dialect == "auto" else config.dialect]
-    return read_delimited(path, dialect, findings, header=not _by_place(config, path, dialect))
+    return read_delimited(path, dialect, findings, header=not _by_place(config, path, dialect), keep_blank=not labelled)
 
 
 def is_conll(source: Source, config: TrainConfig) -> bool:

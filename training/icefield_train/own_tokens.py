@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from icefield_train.class_names import class_name, in_order
+from icefield_train.class_names import checked_names, class_name, in_order
 from icefield_train.columns import choose_columns
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Faults, Findings, counted
@@ -58,10 +58,9 @@ def _part(table: Table, config: TrainConfig, findings: Findings, *, labelled: bo
     # A sentence without words can't be learned from: there is no keeping it.
     policy = {"auto": "drop", "empty": "fail"}.get(config.empty_cells, config.empty_cells)
     empty, faults = EmptyCells(policy if labelled else "empty", table), Faults(table.path, table.unit)
-    class_names = table.label_names.get(columns.labels[0], ()) if labelled else ()
+    class_names: Sequence[str] = table.label_names.get(columns.labels[0], ()) if labelled else ()
     try:
-        for name in class_names:
-            class_name(name, "tag", without=" ")
+        class_names = checked_names(class_names, "tag", without=" ")
     except ValueError as error:
         raise ValueError(f"{table.path}: column '{shown(columns.labels[0])}': {error}") from None
     words_at = table.columns.index(columns.text)
@@ -94,7 +93,7 @@ def _words(cell: Any, column: str) -> list[str]:
     return cell
 
 
-def _tags(cell: Any, column: str, words: int, names: tuple[str, ...]) -> list[str]:
+def _tags(cell: Any, column: str, words: int, names: Sequence[str]) -> list[str]:
     if not isinstance(cell, list) or any(isinstance(tag, list | dict | float) or tag is None for tag in cell):
         raise ValueError(f"column '{shown(column)}': {_shown(cell)} found, a list of tags expected")
     if len(cell) != words:

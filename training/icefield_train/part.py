@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 Rows = list[dict[str, Any]]
+
+
+def labels_of(kind: str, row: Mapping[str, Any]) -> list[int]:
+    """Return the indices of the classes that a row has; a tag as often as it has it, none for numbers and texts."""
+    label = row["label"]
+    match kind:
+        case "classification":
+            return [label]
+        case "multilabel":
+            return [index for index, value in enumerate(label) if value]
+        case "tokens":
+            return list(label)
+        case _:
+            return []
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from icefield_train.answering import load_answering
 from icefield_train.answering_arguments import answering_parser
 from icefield_train.rules import refusal
 from icefield_train.showing import escaped
-from icefield_train.staged_data import read_rows
+from icefield_train.staged_rows import read_rows
 from icefield_train.staged_task import read_task
 
 
@@ -25,10 +25,11 @@ def predict(model_dir: Path, data_dir: Path, out: Path, *, batch_size: int, prec
     task = read_task(data_dir)
     if not task.predict:
         raise ValueError(refusal("data", data_dir, "staged data that has rows to predict"))
+    splits = {name: read_rows(data_dir / file, task) for name, file in task.predict.items()}
     model = load_answering(model_dir, task, precision)
     written = []
-    for name, file in task.predict.items():
-        answers = model.answers(read_rows(data_dir / file), batch_size).predicted
+    for name, rows in splits.items():
+        answers = model.answers(rows, batch_size).predicted
         written.append((predictions.write(out, task, name, answers), len(answers)))
     return written
 

@@ -18,7 +18,7 @@ from typing import Any
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.examine import examine
 from icefield_train.doctor.findings import Findings
-from icefield_train.part import Part, Rows
+from icefield_train.part import Part
 from icefield_train.rules import refusal
 from icefield_train.task_data import TaskData, read_task
 
@@ -66,12 +66,6 @@ def digest_of(files: dict[str, bytes]) -> str:
     return digest.hexdigest()[:12]
 
 
-def read_rows(path: Path) -> Rows:
-    """Return the rows of a staged .jsonl file."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 def read_about(folder: Path) -> dict[str, Any]:
     """Return a staged folder's task.json.
 
@@ -79,10 +73,12 @@ def read_about(folder: Path) -> dict[str, Any]:
         ValueError: it is no staged folder.
     """
     try:
-        about: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+        about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
+        about = None
+    if not isinstance(about, dict):
         words = "a folder with train.jsonl, dev.jsonl and task.json, as check makes it"
-        raise ValueError(refusal("data_dir", folder, words)) from None
+        raise ValueError(refusal("data_dir", folder, words))
     return about
 
 

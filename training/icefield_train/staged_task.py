@@ -46,10 +46,17 @@ def task_from(about: Mapping[str, Any], where: str) -> StagedTask:
     """Make a task of the content of task.json; ``where`` names it in refusals.
 
     Raises:
-        ValueError: kind or metrics are not known, or do not go with the labels.
+        ValueError: it lacks what a task has, kind or metrics are not known, or do not go with the labels.
     """
+    for key in ("labels", "metrics"):
+        if not isinstance(about.get(key), list | tuple) or not all(isinstance(one, str) for one in about[key]):
+            raise ValueError(f"{where}: no list of names '{key}' found")
+    for key in ("dev", "predict"):
+        files = about.get(key) or {}
+        if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
+            raise ValueError(f"{where}: '{key}' is no object with the names of files")
     name = about.get("kind", DEFAULT_KIND)
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise ValueError(f"{where}: kind '{shown(name)}' found, one of {', '.join(KINDS)} expected")
     kind, labels, metrics = KINDS[name], tuple(about["labels"]), tuple(about["metrics"])
     unknown = [metric for metric in metrics if metric not in (*kind.metrics, "loss")]

@@ -19,7 +19,7 @@ from pathlib import Path
 from icefield_train.config import TrainConfig
 from icefield_train.encoding import Encoded, encode
 from icefield_train.model_files import TOKENIZER_FILES
-from icefield_train.staged_data import read_rows
+from icefield_train.staged_rows import read_rows
 from icefield_train.staged_task import StagedTask, read_task
 
 # Part of each file's name; raised when the same rows become other arrays.
@@ -91,10 +91,11 @@ def prepare(config: TrainConfig, on_chunk: Callable[[str, int], None] = lambda n
         on_chunk: called again and again, with the name of a split and the number of its rows that are done.
 
     Raises:
-        OSError: rows or tokeniser can't be read, the folder can't be written.
-        ValueError: see ``encoding.encode``.
+        OSError: the tokeniser can't be read, the folder can't be written.
+        ValueError: rows are damaged; see ``encoding.encode``.
     """
-    wanted = sources(config, read_task(Path(config.data_dir)))
+    task = read_task(Path(config.data_dir))
+    wanted = sources(config, task)
     folder = tokens_dir(config)
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{source.key()}.safetensors" for name, source in wanted.items()}
@@ -109,7 +110,7 @@ def prepare(config: TrainConfig, on_chunk: Callable[[str, int], None] = lambda n
             tokenizer = load_tokenizer(config.model, wanted["train"].kind)
             for name in missing:
                 source = wanted[name]
-                rows = read_rows(source.rows)[: source.limit or None]
+                rows = read_rows(source.rows, task)[: source.limit or None]
                 save(encode(rows, source.kind, tokenizer, source.max_length, partial(on_chunk, name)), files[name])
     return files
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from icefield_train.doctor.findings import SHOWN, Findings, counted
-from icefield_train.part import Part
+from icefield_train.doctor.findings import SHOWN, Faults, Findings, counted
+from icefield_train.part import Part, labels_of
 from icefield_train.showing import shown
 
 # So many classes are listed; of more, the most and the least frequent.
@@ -27,7 +27,7 @@ def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str
     """Tell the share of each class, or the range of the numbers.
 
     Raises:
-        ValueError: all training rows have the same label.
+        ValueError: all training rows have the same label, or none has any; a dev row has one that no training row has.
     """
     if kind == "causal":
         return
@@ -43,20 +43,40 @@ def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str
             )
         return
     found = _counts(kind, train)
+    if not found:
+        raise ValueError(f"{train.path}: no row has a class, nothing can be learned")
     if kind != "multilabel" and len(found) == 1:
         raise ValueError(
             f"{train.path}: all labels are '{shown(labels[next(iter(found))])}', at least 2 classes expected"
         )
-    if kind == "tokens":
-        return
     rare = [index for index in range(len(labels)) if found[index] <= _RARE_SHARE * len(train.rows)]
-    if rare:
+    # Of a tag not rows but words are counted, of which most have another one.
+    if rare and kind != "tokens":
         names = [f"{shown(labels[index])} ({found[index]:,})" for index in rare]
         findings.warn(f"{train.source}: few rows of {_some(names)}")
     for part in dev.values():
         counts = _counts(kind, part)
         if lacking := [shown(labels[index]) for index in range(len(labels)) if found[index] and not counts[index]]:
-            findings.warn(f"{part.source}: no row of {_some(lacking)}")
+            findings.warn(f"{part.source}: no {'word' if kind == 'tokens' else 'row'} of {_some(lacking)}")
+        _look_for_unlearned(kind, labels, train, part, findings)
+
+
+def _look_for_unlearned(kind: str, labels: Sequence[str], train: Part, dev: Part, findings: Findings) -> None:
+    """Refuse dev rows of a class that no training row has; of tags, which are a part of their rows, tell.
+
+    Such classes are known by name: a file names them, or they go on with an entity, as I-PER does with B-PER.
+    """
+    learned, others = _counts(kind, train), Counter[int]()
+    faults = Faults(dev.path, dev.unit)
+    for row, place in zip(dev.rows, dev.places, strict=True):
+        if unlearned := [index for index in labels_of(kind, row) if not learned[index]]:
+            faults.add(place, f"label '{shown(labels[unlearned[0]])}' found, which no row of {train.source} has")
+            others.update(unlearned)
+    if kind != "tokens":
+        faults.refuse()
+    elif others:
+        names = [shown(labels[index]) for index in sorted(others)]
+        findings.warn(f"{dev.source}: tags that no row of {train.source} has: {_some(names)}")
 
 
 def _some(names: Sequence[str]) -> str:
@@ -65,11 +85,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _counts(kind: str, part: Part) -> Counter[int]:
-    if kind == "classification":
-        return Counter(row["label"] for row in part.rows)
-    if kind == "multilabel":
-        return Counter(index for row in part.rows for index, value in enumerate(row["label"]) if value)
-    return Counter(label for row in part.rows for label in row["label"])
+    return Counter(index for row in part.rows for index in labels_of(kind, row))
 
 
 def _tell_shares(kind: str, labels: Sequence[str], part: Part, findings: Findings) -> None:

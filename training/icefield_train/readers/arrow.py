@@ -88,6 +88,8 @@ def _table(paths: Sequence[Path], read: Any, form: str, findings: Findings, fold
             raise ValueError(f"{path}: not readable as {form} ({_first_line(error)})") from None
         if tables[-1].schema.names != tables[0].schema.names:
             raise ValueError(f"{path}: other columns than {paths[0].name} has")
+        if _label_names(tables[-1].schema) != _label_names(tables[0].schema):
+            raise ValueError(f"{path}: other names of classes than {paths[0].name} has")
     try:
         table = pyarrow.concat_tables(tables, promote_options="permissive")
     except pyarrow.ArrowException as error:

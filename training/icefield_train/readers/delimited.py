@@ -54,6 +54,7 @@ def read_delimited(
     header: bool = True,
     widths: Sequence[int] = (),
     skip_short: bool = False,
+    keep_blank: bool = False,
 ) -> Table:
     """Return the records of a file.
 
@@ -64,6 +65,7 @@ def read_delimited(
         header: the first line names the columns; otherwise their names are "1", "2" and so on.
         widths: without a header, the numbers of cells that a line may have; empty: that of the first line.
         skip_short: leave out lines with fewer cells and tell of them, rather than refuse the file.
+        keep_blank: a blank line behind the header of a file with one column is a row, as one in quotation marks is.
 
     Raises:
         ValueError: the file is malformed; the message names file, line, what was found and what is expected.
@@ -71,7 +73,7 @@ def read_delimited(
     """
     lines = read_lines(path, findings)
     split = _quoted(lines, dialect, path) if dialect.quoted else _unquoted(lines, dialect)
-    found = [record for record in split if len(record.cells) > 1 or (record.cells and record.cells[0].strip())]
+    found = _without_blank(list(split), lines, path, findings, header=header, keep_blank=keep_blank)
     if len(found) <= header:
         raise ValueError(f"{path}: no rows found, at least 1 expected")
     if header:
@@ -93,6 +95,28 @@ def read_delimited(
         records=[tuple(record.cells) + ("",) * (len(columns) - len(record.cells)) for record in records],
         places=[record.line for record in records],
     )
+
+
+def _without_blank(
+    records: list[_Record], lines: list[str], path: Path, findings: Findings, *, header: bool, keep_blank: bool
+) -> list[_Record]:
+    """Return the records that are the header or a row. In one column, a cell without text looks like a blank line."""
+    filled = [len(record.cells) > 1 or any(cell.strip() for cell in record.cells) for record in records]
+    first = filled.index(True) if any(filled) else 0
+    if not any(filled) or len(records[first].cells) > 1:
+        return [record for record, text in zip(records, filled, strict=True) if text]
+    found, blank = [], []
+    for place, record in enumerate(records):
+        is_blank = not lines[record.line - 1].strip()
+        if filled[place] or ((place > first or not header) and (keep_blank or not is_blank)):
+            found.append(record._replace(cells=record.cells or [""]))
+            blank += [record.line] if is_blank else []
+    if blank:
+        findings.warn(
+            f"{path.name}: {counted(len(blank), 'blank line')}, {listed('line', blank)}: as there is one column, "
+            "each is read as a row without text"
+        )
+    return found
 
 
 def _unquoted(lines: list[str], dialect: Dialect) -> Iterator[_Record]:
