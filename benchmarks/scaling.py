@@ -9,7 +9,6 @@ only compared with what was calculated. Needs root and the stack.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import os
 import statistics
@@ -140,22 +139,10 @@ def on_paper(gbit: list[float], touched: Rows, pair: Pair) -> list[str]:
 
 def main() -> None:
     """Measure, compare and print."""
-    parser = argparse.ArgumentParser(description="Calculate and check the speed-up by number of nodes.")
-    parser.add_argument("--task", default="paraphrase")
-    parser.add_argument("--data-dir", default="")
-    parser.add_argument("--model", default="", help="folder of a model (default: all-MiniLM-L6-v2 from its package)")
-    parser.add_argument("--folder", type=Path, default=Path(".cache/benchmarks"), help="folder to work in")
-    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5], help="see benchmarks.hooks")
+    parser = hooks.job_parser("Calculate and check the speed-up by number of nodes.", steps=4)
     parser.add_argument("--gbit", type=float, nargs="+", default=[25, 100], help="networks on paper, Gbit/s")
-    parser.add_argument("--batch", type=int, default=32, help="rows of a step on each rank (default: 32)")
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1, help="threads of each rank (default: 1)")
-    parser.add_argument("--precision", default="auto", choices=["auto", "fp32", "bf16"])
     arguments = parser.parse_args()
     end_cleanly()
-    arguments.folder = arguments.folder.resolve()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
     job = {**hooks.prepare(arguments), "bucket_mb": 5}
     rows = touched_rows(job)
     try:
@@ -172,11 +159,10 @@ def main() -> None:
     print(f"rows of word embeddings that a step touches, by ranks: {touched}\n")
     print("| network | exchange | speed-up of 4 ranks | calculated | error |\n| --- | --- | --- | --- | --- |")
     for share in arguments.share:
-        limit = rate * max(arguments.share) / share if share else 0.0
-        limited = dataclasses.replace(
-            slow, bytes_per_second=min(free.bytes_per_second, slow.bytes_per_second * limit / rate)
-        )
-        print("\n".join(check(limit, job, rows, limited if share else free, arguments.folder)), flush=True)
+        faster = max(arguments.share) / share if share else 0.0
+        speed = min(free.bytes_per_second, slow.bytes_per_second * faster)
+        pair = dataclasses.replace(slow, bytes_per_second=speed) if share else free
+        print("\n".join(check(rate * faster, job, rows, pair, arguments.folder)), flush=True)
     print("\nBERT-base, a step of 1.35 s on 32 cores:\n")
     print("\n".join(on_paper(arguments.gbit, rows, free)))
 

@@ -33,7 +33,12 @@ def test_of_many_names_the_others_are_counted() -> None:
     [
         {"task": "x\x1b[31m" * 9999},
         {"task": "text", "label_column": "y\n" * 9999},
-        {"task": "text", "data_dir": "{dir}/\x1b[31m"},
+        {"task": "text", "data_dir": "\x1b[31m/nowhere"},
+        {"task": "mrpc", "data_dir": "."},
+        {"task": "mrpc", "data_dir": "\x1b[31m/nowhere"},
+        {"task": "text", "train_file": "\x1b[31m.csv"},
+        {"model": "/\x1b[31m"},
+        {"model": "x" * 9999},
         {"z\t" * 9999: "1"},
     ],
 )

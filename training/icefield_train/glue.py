@@ -41,7 +41,10 @@ def read_glue(folder: Path, task: Task, empty_cells: str, findings: Findings) ->
         if file is None:
             if name in task.predict:
                 continue
-            raise ValueError(f"{folder} lacks {split.files[0].name}, {wanted(task)} expected")
+            # A folder that has not one of them may be meant as that of GLUE's folders.
+            alone = any(find(folder, one) for one in task.splits.values()) or folder.name == task.folder
+            lacking = split.files[0].name if alone else f"{split.files[0].name} and a folder {task.folder}"
+            raise ValueError(f"{folder} lacks {lacking}, {wanted(task)} expected")
         labelled = name in task.splits
         parts[name] = read_file(folder / file.name, file, task, policy if labelled else "empty", findings)
         tell_count(parts[name], split, findings)

@@ -14,6 +14,7 @@ from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.heads import class_order, fit_head, names_of, reorder
 from icefield_train.lora import with_adapters
+from icefield_train.model_layers import listed_targets
 from icefield_train.objectives import OBJECTIVES
 from icefield_train.showing import shown_names
 from icefield_train.staged_task import StagedTask
@@ -55,9 +56,13 @@ def adapted(model: Any, task: StagedTask, config: TrainConfig) -> Any:
     if not config.lora:
         return model
     torch.manual_seed(config.seed)
-    targets = [name.strip() for name in config.lora_target_modules.split(",") if name.strip()]
     return with_adapters(
-        model, task.kind, r=config.lora_r, alpha=config.lora_alpha, dropout=config.lora_dropout, targets=targets
+        model,
+        task.kind,
+        r=config.lora_r,
+        alpha=config.lora_alpha,
+        dropout=config.lora_dropout,
+        targets=listed_targets(config.lora_target_modules),
     )
 
 

@@ -16,6 +16,7 @@ from icefield_train.journal import Journal
 from icefield_train.launch_env import adopt
 from icefield_train.processes import die_with_parent
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
             raise ValueError(refusal("run_dir", "", "the folder that the run writes into"))
         place = adopt()
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(escaped(str(error)), file=sys.stderr)
         return 2
     if place.world_size > 1:
         die_with_parent()
