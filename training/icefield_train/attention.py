@@ -12,6 +12,8 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from icefield_train.dropout import can_drop, factors_like
 
 NAME = "icefield"
+# What some models add to the scores by a way of their own.
+_NOT_OURS = ("position_bias", "softcap", "s_aux")
 
 
 class _Attention(torch.autograd.Function):
@@ -42,6 +44,7 @@ class _Attention(torch.autograd.Function):
         return torch.bmm(weights * factors, value).view(rows, heads, length, -1)
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         scaled, key, value, weights, factors = ctx.saved_tensors
         rows, heads = ctx.shape[:2]
@@ -51,7 +54,8 @@ class _Attention(torch.autograd.Function):
         of_scores = torch.ops.aten._softmax_backward_data(of_weights, weights, -1, weights.dtype)
         of_query = torch.bmm(of_scores, key).mul_(ctx.scaling)
         of_key = torch.bmm(of_scores.transpose(1, 2), scaled)
-        return (*(tensor.view(rows, heads, -1, tensor.shape[-1]) for tensor in (of_query, of_key, of_value)), *[None] * 3)
+        found = (tensor.view(rows, heads, -1, tensor.shape[-1]) for tensor in (of_query, of_key, of_value))
+        return (*found, None, None, None)
 
 
 def attend(
@@ -67,23 +71,27 @@ def attend(
 ) -> tuple[torch.Tensor, None]:
     """Be an attention function of transformers: [rows, heads, tokens, size] each, result [rows, tokens, heads, size].
 
-    What this module does not do better, torch does.
+    What this module does not do better, torch does: all without dropout, so all that is not training.
     """
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    ours = can_drop(query, dropout) and key.shape[1] == query.shape[1]
-    if not ours or (causal and attention_mask is None) or any(others.get(name) is not None for name in _NOT_OURS):
+    alike = key.shape[1] == query.shape[1] and key.dtype == value.dtype == query.dtype
+    if (
+        not (can_drop(query, dropout) and alike)
+        or (causal and attention_mask is None)
+        or any(others.get(name) is not None for name in _NOT_OURS)
+    ):
         result: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, is_causal, **others
         )
         return result
     mask = attention_mask
     if mask is not None and mask.dtype == torch.bool:
-        mask = torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(query.dtype).min)
+        mask = torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(torch.float32).min)
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return _Attention.apply(query, key, value, mask, factor, dropout).transpose(1, 2), None
-
-
-_NOT_OURS = ("position_bias", "softcap", "s_aux")
+    # The types are as they are to be: autocast would change some within.
+    with torch.autocast("cpu", enabled=False):
+        attended = _Attention.apply(query, key, value, mask, factor, dropout)
+    return attended.transpose(1, 2), None
 
 
 def use_attention(model: Any) -> None:
