@@ -47,7 +47,9 @@ def rank(job: dict[str, Any]) -> None:
     import torch
 
     from icefield_train import distributed
+    from icefield_train.attention import use_attention
     from icefield_train.data import load_rows
+    from icefield_train.dropout import replace_dropout
     from icefield_train.launch_env import Place
     from icefield_train.model import fitting_rows, freeze_unused, new_model
     from icefield_train.staged_task import read_task
@@ -60,6 +62,8 @@ def rank(job: dict[str, Any]) -> None:
     base, _ = new_model(job["model"], task, 1)
     rows = fitting_rows(base, load_rows(Path(job["tokens"]), task.kind.name))
     freeze_unused(base, rows)
+    use_attention(base)
+    replace_dropout(base)
     found: Found = {}
     for _ in range(job["repeats"]):
         for way in job["ways"]:
@@ -183,14 +187,19 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def job_parser(description: str, *, steps: int) -> argparse.ArgumentParser:
-    """Return a parser of what ``prepare`` needs, with so many steps per repeat where none are given."""
+def job_parser(description: str, *, steps: int, networks: bool = True) -> argparse.ArgumentParser:
+    """Return a parser of what ``prepare`` needs, with so many steps per repeat where none are given.
+
+    ``networks``: ask for those as well.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--task", default="paraphrase")
     parser.add_argument("--data-dir", default="")
     parser.add_argument("--model", default="", help="folder of a model (default: all-MiniLM-L6-v2 from its package)")
     parser.add_argument("--folder", type=Path, default=Path(".cache/benchmarks"), help="folder to work in")
-    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5], help="networks (default: 0 0.15 1.5)")
+    if networks:
+        shares = [0, 0.15, 1.5]
+        parser.add_argument("--share", type=float, nargs="+", default=shares, help="networks (default: 0 0.15 1.5)")
     parser.add_argument("--batch", type=int, default=32, help="rows of a step on each rank (default: 32)")
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--repeats", type=int, default=3)

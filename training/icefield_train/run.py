@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from icefield_train import distributed, evaluate, extensions, loop, predictions, token_files
+from icefield_train.attention import use_attention
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
@@ -17,6 +18,7 @@ from icefield_train.collectives import Choice
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
+from icefield_train.dropout import replace_dropout
 from icefield_train.embedding_rows import choose_embedding
 from icefield_train.gemm_peak import gemm_peak
 from icefield_train.journal import Journal
@@ -87,6 +89,8 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("load")
     distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
+    use_attention(loaded.model)
+    replace_dropout(loaded.model)
     embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
     ranks, collectives = choose_collectives(config, ranks, loaded.model, embedding.parameter, journal)
     on_request_to_end(lambda: distributed.waiting_for(ranks), journal)
