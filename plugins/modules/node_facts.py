@@ -30,6 +30,10 @@ node:
   description: The facts; I(cpus) may be a fraction, I(memory_bytes) is the tightest limit.
   returned: always
   type: dict
+flags:
+  description: All flags of the processors; those of I(isa) in the facts are the ones that training speaks of.
+  returned: always
+  type: list
 """
 
 import json
@@ -46,19 +50,7 @@ except ImportError:  # linters and unit tests import this file outside Ansible
     from plugins.module_utils import node_cpu
 
 ALLOCATORS = ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4")
-ISA_FLAGS = (
-    "avx2",
-    "avx512f",
-    "avx512bw",
-    "avx512vl",
-    "avx512dq",
-    "avx512_vnni",
-    "avx512_bf16",
-    "amx_bf16",
-    "amx_int8",
-    "amx_tile",
-    "bf16",
-)
+ISA_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "amx_tile", "bf16")
 
 
 def interface_of(module: AnsibleModule, peers: list[str], address: str) -> str:
@@ -116,7 +108,8 @@ def main() -> None:
     )
     if module.params["nproc_per_node"] < 1:
         module.fail_json(msg=f"nproc_per_node is {module.params['nproc_per_node']}; give a whole number of at least 1")
-    module.exit_json(changed=False, node=collect(module))
+    flags = node_cpu.all_flags(Path("/proc/cpuinfo").read_text())
+    module.exit_json(changed=False, node=collect(module), flags=flags)
 
 
 if __name__ == "__main__":

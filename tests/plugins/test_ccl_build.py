@@ -1,7 +1,11 @@
 """oneCCL on a node: when it is built again, and what stays of its packages."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
+from icefield_ccl import build
 from plugins.module_utils import ccl_marker
 from plugins.modules import ccl_build
 
@@ -52,3 +56,16 @@ def test_what_ranks_load_stays_with_its_terms_and_an_earlier_build_goes_whole(tm
     assert {path.name for path in tmp_path.iterdir()} == {"lib", "python", "share"}
     ccl_build.clear(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"python"}
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"_PYBIND11_COMPILER_TYPE": "_gcc", "_PYBIND11_BUILD_ABI": "_cxxabi1018"}, ["_gcc", "_cxxabi1018"]),
+        # As torch 2.13 has it.
+        ({}, []),
+    ],
+)
+def test_types_have_the_names_that_torch_tells(monkeypatch, told, names):
+    monkeypatch.setitem(sys.modules, "torch._C", SimpleNamespace(**told))
+    assert list(build.type_names().values()) == names

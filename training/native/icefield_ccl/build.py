@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -70,6 +71,17 @@ def built() -> Path:
     return Path(base) / fingerprint() / f"{MODULE}.so"
 
 
+def type_names() -> dict[str, str]:
+    """Return what pybind11 puts into the names of torch's types, where torch tells it.
+
+    Under other names, which another version of the compiler gives, torch's own objects are not taken by our functions.
+    Newer torch has dropped these: there the names no longer depend on the compiler's version.
+    """
+    native = importlib.import_module("torch._C")
+    found = {name: getattr(native, f"_PYBIND11_{name}", None) for name in ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")}
+    return {name: str(value) for name, value in found.items() if value}
+
+
 def command(output: Path) -> list[str]:
     """Return the compiler's command line.
 
@@ -83,6 +95,7 @@ def command(output: Path) -> list[str]:
     if spec is None or spec.origin is None:
         raise BuildError("collectives ccl: torch is not installed here")
     torch = Path(spec.origin).parent
+    defined = [f'-DPYBIND11_{name}="{value}"' for name, value in type_names().items()]
     headers = [
         torch / "include",
         torch / "include/torch/csrc/api/include",
@@ -93,6 +106,7 @@ def command(output: Path) -> list[str]:
     return [
         compiler,
         *_FLAGS,
+        *defined,
         *(part for folder in headers for part in ("-isystem", str(folder))),
         str(SOURCES / "module.cpp"),
         "-o",
