@@ -51,6 +51,18 @@ class Script:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """Settings to measure, which the ranks do in place of training."""
+
+    tries: list[dict[str, Any]]
+    """By what differs from the run's own settings; see ``race``."""
+    shown: list[dict[str, Any]]
+    """Settings that are measured as well, and take no part in the choice."""
+    seconds: float
+    """After so many seconds of measuring nothing more is begun."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """Everything that launchers and supervisors need to know of a run."""
 
@@ -78,6 +90,8 @@ class Plan:
     """Command of this package, with its arguments, that each node runs once before its ranks start; none if empty."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
+    probe: Probe | None = None
+    """What the ranks measure in place of training; None where they train."""
 
     @property
     def world_size(self) -> int:
@@ -113,7 +127,8 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
     # The plan of a run that an earlier version started names no script.
     script = Script(**data["script"]) if data.get("script") else None
-    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script})
+    probe = Probe(**data["probe"]) if data.get("probe") else None
+    return Plan(**{**data, "nodes": [Node(**node) for node in data["nodes"]], "script": script, "probe": probe})
 
 
 def load_plan(run_dir: Path) -> Plan:

@@ -16,7 +16,7 @@ from icefield_train.checkpoint import save_adapters, save_model
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
-from icefield_train.embedding_rows import choose_embedding
+from icefield_train.embedding_rows import EmbeddingChoice, choose_embedding
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
@@ -65,24 +65,11 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     # Done already where a supervisor started this rank.
     files = token_files.prepare(config, lambda name, done: journal.status.touch())
 
-    journal.enter("rendezvous")
-    ranks = distributed.start(place, config.deadline_rendezvous)
-    machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
-    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines])
-    tell_start(config, ranks, machines, precision, journal)
+    ranks, machines, precision = meet(config, place, journal)
 
     journal.enter("load")
-    distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
-    embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
-    model = distributed.parallel(
-        ranks,
-        loaded.model,
-        deadline=config.deadline_step,
-        wire_format=config.wire_format,
-        bucket_mb=config.bucket_mb,
-        embedding=embedding.parameter,
-    )
+    model, embedding = connect(config, loaded.model, loaded.train_rows, ranks)
     tell_plan(config, loaded, ranks, journal)
     journal.log(f"gradients in {config.wire_format}, word embeddings: {embedding.words}")
 
@@ -137,6 +124,21 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.event("end", wall_seconds=time.time() - begun)
 
 
+def meet(config: TrainConfig, place: Place, journal: Journal) -> tuple[Dist, list[dict[str, Any]], str]:
+    """Meet the other ranks; return them, the facts of each rank's machine, and the precision that all agree on.
+
+    Raises:
+        RuntimeError: they did not all come in time.
+    """
+    journal.enter("rendezvous")
+    ranks = distributed.start(place, config.deadline_rendezvous)
+    machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
+    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines])
+    tell_start(config, ranks, machines, precision, journal)
+    distributed.set_deadline(ranks, config.deadline_step)
+    return ranks, machines, precision
+
+
 def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
     """Read the tokenised data and the model; the same on every rank, but for the seed of dropout.
 
@@ -164,6 +166,24 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
         batches=plan_batches(config, ranks.world_size),
         steps=num_steps(config, len(rows["train"]), ranks.world_size),
     )
+
+
+def connect(config: TrainConfig, model: Any, rows: EncodedRows, ranks: Dist) -> tuple[torch.nn.Module, EmbeddingChoice]:
+    """Return the model with gradients averaged over the ranks, and how those of its word embeddings are exchanged.
+
+    Raises:
+        ValueError: a setting of the exchange does not go with the model.
+    """
+    embedding = choose_embedding(model, rows, config.embedding_exchange, ranks.world_size)
+    connected = distributed.parallel(
+        ranks,
+        model,
+        deadline=config.deadline_step,
+        wire_format=config.wire_format,
+        bucket_mb=config.bucket_mb,
+        embedding=embedding.parameter,
+    )
+    return connected, embedding
 
 
 def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:

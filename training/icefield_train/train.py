@@ -6,26 +6,44 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from icefield_train.arguments import Parser
-from icefield_train.config import load_config
+from icefield_train.config import TrainConfig, load_config
 from icefield_train.journal import Journal
-from icefield_train.launch_env import adopt
+from icefield_train.launch_env import Place, adopt
 from icefield_train.processes import die_with_parent
 from icefield_train.rules import refusal
 
+# What a rank does: by the settings of the run, its place, its journal and the time when it began.
+Work = Callable[[TrainConfig, Place, Journal, float], None]
+
 
 def main(argv: Sequence[str]) -> int:
-    """Run this rank and end the process; a failure is written to ``errors/``, and its exit code is 1."""
-    begun = time.time()
+    """Train, as one rank; see ``be_rank``."""
     parser = Parser(prog="train", description="Train, as one rank of a run.")
     parser.add_argument("--config", type=Path, required=True, help="config.json of the run")
-    arguments = parser.parse_args(argv)
+
+    def work(config: TrainConfig, place: Place, journal: Journal, begun: float) -> None:
+        # Imported here, where a failure is recorded and the log is in place: it brings torch, which takes seconds.
+        from icefield_train.run import run
+
+        run(config, place, journal, begun)
+
+    return be_rank(parser.parse_args(argv).config, work)
+
+
+def be_rank(config_file: Path, work: Work) -> int:
+    """Be one rank to the end of its process; a failure is written to ``errors/``, and the exit code is 1.
+
+    Returns:
+        2 where there is no place for this rank, or where the settings are not accepted.
+    """
+    begun = time.time()
     try:
-        config = load_config(arguments.config)
+        config = load_config(config_file)
         if not config.run_dir:
             raise ValueError(refusal("run_dir", "", "the folder that the run writes into"))
         place = adopt()
@@ -37,10 +55,7 @@ def main(argv: Sequence[str]) -> int:
     host = os.environ.get("ICEFIELD_NODE") or socket.gethostname()
     journal = Journal(Path(config.run_dir), rank=place.rank, host=host)
     try:
-        # Imported here, where a failure is recorded and the log is in place: it brings torch, which takes seconds.
-        from icefield_train.run import run
-
-        run(config, place, journal, begun)
+        work(config, place, journal, begun)
     except Exception as error:
         journal.failed(error)
         leave(1)
