@@ -35,7 +35,10 @@ class ActionModule(ControllerAction):
     _stopped: list[dict[str, str]]
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
+        """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault.
+
+        ``given`` are the names of the settings that were given by -e.
+        """
         self._stopped = []
         known = settings_check.settings_of(yaml.safe_load(Path(args["specs"]).read_text()))
         arguments, words = script_args.given(context.CLIARGS.get("extra_vars", ()), known)
@@ -55,6 +58,7 @@ class ActionModule(ControllerAction):
         return {
             "settings": values,
             "defaults": {name: setting.default for name, setting in known.items()},
+            "given": sorted(set(extra) & set(known)),
             "stopped": self._stopped,
         }
 
@@ -84,12 +88,12 @@ class ActionModule(ControllerAction):
         root = Path(str(self._templar.template(variables["icefield_root"])))
         # Workers of Ansible are elsewhere; PWD is where the user called it.
         called_from = Path(os.environ.get("PWD", "."))
-        wanted = values if args["playbook"] == "train" else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        wanted = values if args["playbook"] in ("train", "autotune") else {k: v for k, v in values.items() if k in _MACHINE_FILES}
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)
         backend = str(self._templar.template(variables["icefield_backend"]))
-        if backend == "local" and args["playbook"] in ("train", "status"):
+        if backend == "local" and args["playbook"] in ("train", "autotune", "status"):
             self._stopped = stopped_nodes(values["cluster_name"])
         if backend == "aws":
             self._stopped = variables.get("icefield_stopped", [])
@@ -106,6 +110,8 @@ class ActionModule(ControllerAction):
         stop = values["stop"] if args["playbook"] == "status" else ""
         attach = values["attach"] if args["playbook"] == "train" else ""
         wanted_nodes = None if attach else nodes
+        if args["playbook"] == "autotune":
+            yield from settings_machine.check_autotune(values)
         yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes

@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from icefield_train.plan import Probe
 from plugins.module_utils import run_job, run_plan, script_plan
 
 
@@ -17,6 +18,7 @@ def plan_run(
     nodes: Sequence[Mapping[str, Any]],
     tunings: Sequence[Mapping[str, Any]],
     home: str,
+    probe: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the plan of a run as plain values.
 
@@ -26,6 +28,7 @@ def plan_run(
         nodes: ``name`` and ``address`` of each node by rank, the head first.
         tunings: what each of them measured about itself, in the same order.
         home: folder of Icefield on the nodes.
+        probe: what the ranks measure in place of training, as the action ``autotune_step`` gives it.
     """
     staged = _staged(job, home)
     run_dir = f"{home}/runs/{job['run_id']}"
@@ -38,6 +41,7 @@ def plan_run(
             code=staged["code"],
             run_dir=run_dir,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
+            probe=Probe(**{name: probe[name] for name in ("tries", "shown", "seconds")}) if probe else None,
         )
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
@@ -78,6 +82,7 @@ def train_config(
     *,
     nodes: int,
     commands: Mapping[str, Any],
+    tuned: str = "",
 ) -> dict[str, Any]:
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
@@ -98,6 +103,7 @@ def train_config(
         "tokens_dir": f"{home}/stage/tokens",
         "git_commit": job["git_commit"],
         "command": command,
+        "tuned": tuned,
     }
 
 

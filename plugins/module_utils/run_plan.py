@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from icefield_train.plan import Node, Plan, Script
+from icefield_train.plan import Node, Plan, Probe, Script
 from icefield_train.rules import refusal
 from plugins.module_utils import commands, run_job
 from plugins.module_utils.node_cpu import threads_per_rank
@@ -17,7 +17,7 @@ PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # A script does not tell what it does: the only thing to be seen is that it does nothing.
 SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-LAUNCH = ("launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = ("launcher", "nproc_per_node", "threads_per_process", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
@@ -57,6 +57,7 @@ def make_plan(
     code: str,
     run_dir: str,
     script: Script | None = None,
+    probe: Probe | None = None,
 ) -> Plan:
     """Return the plan.
 
@@ -68,11 +69,12 @@ def make_plan(
         code: folder of the training package on the nodes.
         run_dir: folder of the run on the nodes.
         script: what the ranks run in place of Icefield's training.
+        probe: what they measure in place of it.
 
     Raises:
         ValueError: a node has measured nothing, or not for the address that it has.
     """
-    nproc = int(settings["nproc_per_node"])
+    nproc, threads = int(settings["nproc_per_node"]), settings["threads_per_process"]
     planned = []
     for index, node in enumerate(nodes):
         tuning = node["tuning"]
@@ -87,7 +89,7 @@ def make_plan(
                 address=node["address"],
                 interface=tuning["interface"],
                 first_rank=index * nproc,
-                threads=threads_per_rank(tuning["cpus"], nproc),
+                threads=threads_per_rank(tuning["cpus"], nproc) if threads == "auto" else int(threads),
                 cores=cores_of_ranks(tuning, nproc),
                 preload=tuning["preload"],
             )
@@ -106,6 +108,7 @@ def make_plan(
         nodes=planned,
         prepare=[] if script else ["tokenise", "--config", f"{run_dir}/config.json"],
         script=script,
+        probe=probe,
     )
 
 

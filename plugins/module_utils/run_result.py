@@ -54,6 +54,7 @@ def result_table(run_dir: Path) -> list[str]:
             f"{metrics.get('tokens_per_second', 0):.0f} tokens/s",
         ),
         *_gradients(metrics),
+        *([("settings", config["tuned"], "")] if config.get("tuned") else []),
         ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
         *scores,
     ]

@@ -138,12 +138,13 @@ def check_cluster(
     playbook: str, nodes: int | None, cluster: Cluster, *, stop: str = "", attach: str = ""
 ) -> Iterator[str]:
     """Yield a line where the nodes asked for are not the nodes there are."""
+    trains = playbook in ("train", "autotune")
     provision = cluster.command("provision", f"nodes={max(2, nodes or 0, _highest(cluster))}")
     own = own_servers(cluster)
     if cluster.nodes == 0 and stop:
         yield refusal("stop", stop, "the name of a run that goes on; the cluster has no nodes that run")
         return
-    if not own and (playbook == "train" or stop) and (missing := _missing(cluster, nodes, bool(stop or attach))):
+    if not own and (trains or stop) and (missing := _missing(cluster, nodes, bool(stop or attach))):
         yield f"{', '.join(missing)} of the cluster {_do_not_run(missing)}; bring back what is missing: {provision}"
         return
     if own and cluster.nodes and cluster.heads != 1:
@@ -151,14 +152,21 @@ def check_cluster(
     for name, address in cluster.addresses.items():
         if not _is_address(address):
             yield f"{name}: icefield_address '{address}' is not accepted; give the IP address where nodes reach it"
-    if own and playbook in ("provision", "train") and cluster.nodes == 0:
+    if own and (trains or playbook == "provision") and cluster.nodes == 0:
         yield "the inventory lists no servers; name them in inventory/onprem.yml"
-    elif own and playbook in ("provision", "train") and nodes is not None and nodes > cluster.nodes:
+    elif own and (trains or playbook == "provision") and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} that the inventory lists, or list more servers")
-    elif playbook == "train" and cluster.nodes == 0:
+    elif trains and cluster.nodes == 0:
         yield f"the cluster has no nodes; run: {provision}"
-    elif playbook == "train" and nodes is not None and nodes > cluster.nodes:
+    elif trains and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {provision}")
+
+
+def check_autotune(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each setting of a run that a search for the fastest settings has no use for."""
+    for name in ("script", "run_id", "attach"):
+        if values[name]:
+            yield refusal(name, values[name], "nothing with autotune.yml, which measures Icefield's own training")
 
 
 def own_servers(cluster: Cluster) -> bool:
