@@ -88,7 +88,11 @@ class ActionModule(ControllerAction):
         root = Path(str(self._templar.template(variables["icefield_root"])))
         # Workers of Ansible are elsewhere; PWD is where the user called it.
         called_from = Path(os.environ.get("PWD", "."))
-        wanted = values if args["playbook"] in ("train", "autotune") else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        wanted = (
+            values
+            if args["playbook"] in ("train", "autotune")
+            else {k: v for k, v in values.items() if k in _MACHINE_FILES}
+        )
         yield from settings_machine.check_files(wanted, root / "requirements" / "stacks", called_from)
         if values["env_manager"] == "conda" and args["playbook"] in ("provision", "bake"):
             yield from conda_settings.faults(values)

@@ -17,7 +17,13 @@ PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # A script does not tell what it does: the only thing to be seen is that it does nothing.
 SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-LAUNCH = ("launcher", "nproc_per_node", "threads_per_process", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = (
+    "launcher",
+    "nproc_per_node",
+    "threads_per_process",
+    "rendezvous_port",
+    *(f"deadline_{phase}" for phase in PHASES),
+)
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)

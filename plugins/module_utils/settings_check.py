@@ -20,7 +20,14 @@ from plugins.module_utils.tunables import AUTO
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_TYPES = {"raw": "a whole number or auto", "int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
+_TYPES = {
+    "raw": "a whole number or auto",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "list": "a list",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
