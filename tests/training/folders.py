@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zipfile
 from pathlib import Path
@@ -88,9 +89,17 @@ def write_glue(folder: Path, name: str, rows: int = 7) -> dict[str, list[tuple[s
 
 def safetensors(values: int, name: str = "weight", shape: tuple[int, ...] = ()) -> bytes:
     """Return a whole safetensors file with one tensor of so many float32 zeros."""
-    tensor = {"dtype": "F32", "shape": shape or [values], "data_offsets": [0, 4 * values]}
-    header = json.dumps({name: tensor}).encode()
-    return struct.pack("<Q", len(header)) + header + bytes(4 * values)
+    return weights({name: shape or (values,)})
+
+
+def weights(shapes: dict[str, tuple[int, ...]]) -> bytes:
+    """Return a whole safetensors file with tensors of float32 zeros, by their names."""
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        start, end = end, end + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(end)
 
 
 def write_model(folder: Path, **config: object) -> Path:

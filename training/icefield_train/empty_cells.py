@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from icefield_train.doctor.findings import Faults, Findings, counted
 from icefield_train.readers.table import Table
+from icefield_train.showing import shown
+
+# Blanks, those without width among them, joiners with nothing to join, and byte order marks.
+_NOTHING = re.compile("[\\s\u200b-\u200d\u2060\ufeff]*")
 
 
 def is_empty(cell: Any) -> bool:
-    """Tell whether a cell has nothing in it. The words "null" and "NA" are something."""
+    """Tell whether a cell has nothing in it that is seen. The words "null" and "NA" are something."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return True
-    return isinstance(cell, str) and not cell.strip()
+    return isinstance(cell, str) and bool(_NOTHING.fullmatch(cell))
 
 
 class EmptyCells:
@@ -36,10 +41,10 @@ class EmptyCells:
             return True
         column = label or texts[0]
         if self._policy == "drop":
-            self._dropped.append((place, f"left out: column '{column}' is empty"))
+            self._dropped.append((place, f"left out: column '{shown(column)}' is empty"))
             return False
         if self._policy == "fail" or label:
-            self._faults.add(place, f"column '{column}' is empty, {'a label' if label else 'a text'} expected")
+            self._faults.add(place, f"column '{shown(column)}' is empty, {'a label' if label else 'a text'} expected")
             return False
         self._kept += 1
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import torch
 from icefield_train import distributed
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
+from icefield_train.heads import output_layer
 from icefield_train.kinds import KINDS
 from icefield_train.objectives import OBJECTIVES
-from icefield_train.precision import calculating_in
+from icefield_train.precision import calculating_in, in_fp32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +82,9 @@ def _predict_batch(
     model: torch.nn.Module, rows: EncodedRows, picked: list[int], precision: str
 ) -> tuple[list[Any], list[float]]:
     objective = OBJECTIVES[rows.kind]
-    with calculating_in(precision):
+    # Where answers are numbers, their digits count; of a class, only which output is the greatest.
+    digits = in_fp32(output_layer(model)) if rows.kind == "regression" else contextlib.nullcontext()
+    with calculating_in(precision), digits:
         logits = model(**rows.inputs(picked)).logits
     losses = objective.losses(logits, objective.labels(rows, picked))
     return objective.answers(rows, picked, logits), losses.tolist()

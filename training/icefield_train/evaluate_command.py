@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.answering import load_answering
-from icefield_train.answering_arguments import answering_parser, parse
+from icefield_train.answering_arguments import answering_parser
 from icefield_train.doctor.findings import Findings
 from icefield_train.glue import read_glue
 from icefield_train.part import Rows
+from icefield_train.showing import escaped
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import StagedTask, read_task, task_from
 from icefield_train.tasks import TASKS
@@ -73,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
     glue = [name for name, task in TASKS.items() if task.source == "glue"]
     parser.add_argument("--task", choices=glue, default="", help="whose own files --data has, where it is not staged")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parse(parser, argv)
+    arguments = parser.parse_args(argv)
     try:
         found = evaluate(
             arguments.model,
@@ -83,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
             task_name=arguments.task,
         )
     except ValueError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        print(escaped(" ".join(str(error).split())), file=sys.stderr)
         return 2
     if arguments.json:
         print(json.dumps(found))

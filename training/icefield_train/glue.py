@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from icefield_train.class_names import number
 from icefield_train.dev_ids import listed_only
 from icefield_train.doctor.findings import Faults, Findings, counted
 from icefield_train.empty_cells import EmptyCells, is_empty
 from icefield_train.part import Part
 from icefield_train.readers.delimited import DIALECTS, read_delimited
 from icefield_train.readers.table import Table
+from icefield_train.showing import shown, shown_names
 from icefield_train.task import GlueFile, Layout, Split, Task
 
 
@@ -39,7 +41,10 @@ def read_glue(folder: Path, task: Task, empty_cells: str, findings: Findings) ->
         if file is None:
             if name in task.predict:
                 continue
-            raise ValueError(f"{folder} lacks {split.files[0].name}, {wanted(task)} expected")
+            # A folder that has not one of them may be meant as that of GLUE's folders.
+            alone = any(find(folder, one) for one in task.splits.values()) or folder.name == task.folder
+            lacking = split.files[0].name if alone else f"{split.files[0].name} and a folder {task.folder}"
+            raise ValueError(f"{folder} lacks {lacking}, {wanted(task)} expected")
         labelled = name in task.splits
         parts[name] = read_file(folder / file.name, file, task, policy if labelled else "empty", findings)
         tell_count(parts[name], split, findings)
@@ -92,7 +97,7 @@ def rows_of(table: Table, layout: Layout, task: Task, policy: str, findings: Fin
     """
     names = [str(name) for name in (layout.text, layout.text_pair, layout.label) if name != ""]
     if missing := [name for name in names if name not in table.columns]:
-        header = ", ".join(table.columns)
+        header = shown_names(table.columns)
         raise ValueError(f"{table.path} line 1: columns {header} found, {', '.join(missing)} expected among them")
     texts = [table.columns.index(str(name)) for name in (layout.text, layout.text_pair) if name != ""]
     label_at = table.columns.index(str(layout.label)) if layout.label != "" else None
@@ -132,16 +137,19 @@ def _reader(task: Task) -> Callable[[Any], int | float]:
 
     def read_class(cell: Any) -> int:
         if cell not in by_word:
-            raise ValueError(f"label '{cell}' found, one of {accepted} expected")
+            blank = isinstance(cell, str) and cell.strip() in by_word
+            raise ValueError(
+                f"label '{shown(cell)}' found, {'without the blank, ' if blank else ''}one of {accepted} expected"
+            )
         return by_word[cell]
 
+    low, high = task.scale or (-math.inf, math.inf)
+    within = f" from {low:g} to {high:g}" if task.scale else ""
+
     def read_number(cell: Any) -> float:
-        try:
-            value = float(cell)
-        except (TypeError, ValueError):
-            value = math.nan
-        if not math.isfinite(value):
-            raise ValueError(f"label '{cell}' found, a number expected")
+        value = number(cell)
+        if not math.isfinite(value) or not low <= value <= high:
+            raise ValueError(f"label '{shown(cell)}' found, a number{within} expected")
         return value
 
     return read_number if task.kind == "regression" else read_class

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
+from icefield_train.showing import shown_names
+
 # Names that transformers makes up where a model has none.
 _NAMELESS = re.compile(r"label_\d+")
 
@@ -57,11 +59,11 @@ def fit_head(model: torch.nn.Module, found: Sequence[str], wanted: Sequence[str]
         return "pretrained head, whose classes have no names"
     if order is None:
         _renew(output_layer(model), model.config)
-        return f"new head, the pretrained one answers with {', '.join(found)}"
+        return f"new head, the pretrained one answers with {shown_names(found)}"
     if order == list(range(len(order))):
         return "pretrained head"
     reorder(model, order)
-    return f"pretrained head, its classes {', '.join(found)} put into the order of the data"
+    return f"pretrained head, its classes {shown_names(found)} put into the order of the data"
 
 
 def reorder(model: torch.nn.Module, order: Sequence[int]) -> None:

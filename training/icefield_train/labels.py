@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from icefield_train.class_names import SEPARATORS, class_name, class_names, number, tell_alike
 from icefield_train.doctor.findings import Findings, counted
+from icefield_train.showing import shown, shown_names
 
 # Whole numbers of so few different values are classes, of more a quantity, unless they count from 0 as classes do.
 _FEW = 20
 _MOST_COUNTED = 200
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-# What may stand between the classes of one cell, the likeliest first.
-_SEPARATORS = ("|", ";", ",")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,32 +51,20 @@ def decide(problem: str, cells: Sequence[Any], names: Sequence[str], findings: F
         ValueError: the labels can't be what ``problem`` says, or can't be told apart from texts.
     """
     kind, why = (problem, "as problem says") if problem != "auto" else _guess(cells, names)
-    labels = {"classification": _classes, "regression": _numbers, "multilabel": _sets}[kind](cells, names)
+    others = _others(cells) if problem == "auto" and kind == "classification" and not names else ""
+    if others:
+        findings.warn(f"labels are read as classes: {others}; set problem=regression to have such labels refused")
+    try:
+        labels = {"classification": _classes, "regression": _numbers, "multilabel": _sets}[kind](cells, names, findings)
+    except ValueError as error:
+        raise ValueError(f"{error} ({others})" if others else str(error)) from None
     what = "" if kind == "regression" else f" of {counted(len(labels.names), 'class', 'classes')}"
     findings.note(f"{kind}{what}: {why}")
     if kind == "classification":
-        _tell_alike(labels.names, findings)
+        tell_alike(labels.names, findings)
         if len(labels.names) == 2:
-            findings.note(f"f1 is that of '{labels.names[1]}'")
+            findings.note(f"f1 is that of '{shown(labels.names[1])}'")
     return labels
-
-
-def number(cell: Any) -> float:
-    """Return a cell as a number; nan where it is none, as a cell "true" is."""
-    try:
-        return math.nan if isinstance(cell, bool) else float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def plain(cell: Any) -> str:
-    """Return the name of a class: whole numbers in one spelling, texts without blanks around them."""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    value = number(cell)
-    if math.isfinite(value) and value == int(value) and abs(value) < 2**53:
-        return str(int(value))
-    return str(cell).strip()
 
 
 def _guess(cells: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
@@ -88,7 +76,7 @@ def _guess(cells: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
     commas = [cell for cell in cells if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell.strip())]
     if len(commas) * 2 > len(cells):
         raise ValueError(
-            f"label '{commas[0]}' found, decimal points expected; set problem=classification if it is a class"
+            f"label '{shown(commas[0])}' found, decimal points expected; set problem=classification if it is a class"
         )
     if any(math.isnan(value) for value in values):
         return "classification", "not all labels are numbers"
@@ -100,8 +88,16 @@ def _guess(cells: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
     return "regression", "labels are many different whole numbers; set problem=classification if they are classes"
 
 
-def _classes(cells: Sequence[Any], names: Sequence[str]) -> Labels:
-    found = list(names) or _sorted({plain(cell) for cell in cells if not isinstance(cell, list | dict)})
+def _others(cells: Sequence[Any]) -> str:
+    """Say which label keeps the others, most of which are numbers, from being numbers; "" where none does."""
+    found = [cell for cell in cells if math.isnan(number(cell))]
+    if not found or len(found) * 2 >= len(cells):
+        return ""
+    return f"{len(cells) - len(found):,} of {len(cells):,} labels are numbers, the first other is '{shown(found[0])}'"
+
+
+def _classes(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
+    found = _checked(names) or class_names(cells)
     if len(found) > _FEW and len(found) * 2 > len(cells):
         raise ValueError(
             f"{len(found):,} different labels in {counted(len(cells), 'row')} found, far fewer classes than rows "
@@ -115,43 +111,73 @@ def _classes(cells: Sequence[Any], names: Sequence[str]) -> Labels:
     return Labels(kind="classification", names=tuple(found), read=read)
 
 
-def _numbers(cells: Sequence[Any], names: Sequence[str]) -> Labels:
+def _numbers(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
     def read(cell: Any) -> float:
         value = number(cell)
         if not math.isfinite(value):
-            raise ValueError(f"label '{cell}' found, a number expected")
+            raise ValueError(f"label '{shown(cell)}' found, a number expected")
         return value
 
     return Labels(kind="regression", names=(), read=read)
 
 
-def _sets(cells: Sequence[Any], names: Sequence[str]) -> Labels:
+def _sets(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
     """Labels are lists of classes, lists of 0 and 1 for each class, or texts with a mark between classes."""
     lists = [cell for cell in cells if isinstance(cell, list)]
     lengths = {len(cell) for cell in lists}
     if lists and len(lists) == len(cells) and len(lengths) == 1 and lengths != {1} and _flags(lists) and not names:
         return _flag_sets(tuple(str(index) for index in range(lengths.pop())))
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    mark = next((mark for mark in _SEPARATORS if any(mark in text for text in texts)), _SEPARATORS[0])
+    mark = _separator([cell for cell in cells if isinstance(cell, str)], findings)
 
     def items(cell: Any) -> list[Any]:
         if isinstance(cell, list):
             return cell
         return [part for part in str(cell).split(mark) if part.strip()] if isinstance(cell, str) else [cell]
 
-    found = list(names) or _sorted({plain(item) for cell in cells for item in items(cell)})
+    found = _checked(names, without=SEPARATORS[0]) or class_names(
+        (item for cell in cells for item in items(cell)), without=SEPARATORS[0]
+    )
     by_cell = _by_cell(found, indices=bool(names))
 
     def read(cell: Any) -> list[int]:
-        chosen = {_index(item, by_cell, found) for item in items(cell)}
+        chosen = {_index(_whole(item), by_cell, found, without=SEPARATORS[0]) for item in items(cell)}
         return [int(index in chosen) for index in range(len(found))]
 
     return Labels(kind="multilabel", names=tuple(found), read=read)
 
 
+def _separator(texts: Sequence[str], findings: Findings) -> str:
+    """Return the mark between the classes of a cell, and tell of others that may be meant as one."""
+    found = [mark for mark in SEPARATORS if any(mark in text for text in texts)]
+    if len(found) > 1:
+        others = " and ".join(
+            f"'{mark}', as in '{shown(next(text for text in texts if mark in text))}'" for mark in found[1:]
+        )
+        findings.warn(f"'{found[0]}' is taken for what stands between classes; labels have {others}, too")
+    return found[0] if found else SEPARATORS[0]
+
+
+def _whole(item: Any) -> Any:
+    """Return an item of a list; a part of 1, as the share of a class, can't be its name."""
+    if isinstance(item, float) and math.isfinite(item) and item != int(item):
+        raise ValueError(f"the fraction {item:g} found in a list of labels, names of classes, or 0 and 1, expected")
+    return item
+
+
 def flag_columns(names: Sequence[str]) -> Labels:
-    """Return what labels are where each class has a column of its own, with 0 and 1; a cell is the row's list."""
-    return _flag_sets(tuple(names))
+    """Return what labels are where each class has a column of its own, with 0 and 1; a cell is the row's list.
+
+    Raises:
+        ValueError: a column's name can't be that of a class.
+    """
+    return _flag_sets(tuple(_checked(names, without=SEPARATORS[0])))
+
+
+def _checked(names: Sequence[str], *, without: str = "") -> list[str]:
+    """Return the names that a file gives its classes, after a look at each."""
+    for name in names:
+        class_name(name, "class", without=without)
+    return list(names)
 
 
 def _flag_sets(names: tuple[str, ...]) -> Labels:
@@ -159,7 +185,7 @@ def _flag_sets(names: tuple[str, ...]) -> Labels:
         values = [number(item) for item in cell] if isinstance(cell, list) else []
         if len(values) != len(names) or not set(values) <= {0.0, 1.0}:
             raise ValueError(
-                f"label '{cell}' found, 0 or 1 for each of {counted(len(names), 'class', 'classes')} expected"
+                f"label '{shown(cell)}' found, 0 or 1 for each of {counted(len(names), 'class', 'classes')} expected"
             )
         return [int(value) for value in values]
 
@@ -170,34 +196,13 @@ def _flags(lists: Iterable[list[Any]]) -> bool:
     return all(not isinstance(item, str) and number(item) in (0.0, 1.0) for cell in lists for item in cell)
 
 
-def _sorted(names: set[str]) -> list[str]:
-    """Return names in an order that is the same for the same names: numbers by size, texts by code points."""
-    if all(math.isfinite(number(name)) for name in names):
-        return sorted(names, key=number)
-    return sorted(names)
-
-
 def _by_cell(names: Sequence[str], *, indices: bool) -> Mapping[str, int]:
     by_name = {name: index for index, name in enumerate(names)}
     return {str(index): index for index in range(len(names))} | by_name if indices else by_name
 
 
-def _index(cell: Any, by_cell: Mapping[str, int], names: Sequence[str]) -> int:
-    name = plain(cell) if not isinstance(cell, list | dict) else None
-    if name is None or name not in by_cell:
-        shown = ", ".join(names[:_FEW]) + (", ..." if len(names) > _FEW else "")
-        raise ValueError(f"label '{cell}' found, one of {shown} expected")
+def _index(cell: Any, by_cell: Mapping[str, int], names: Sequence[str], *, without: str = "") -> int:
+    name = class_name(cell, without=without)
+    if name not in by_cell:
+        raise ValueError(f"label '{shown(name)}' found, one of {shown_names(names)} expected")
     return by_cell[name]
-
-
-def _tell_alike(names: Sequence[str], findings: Findings) -> None:
-    """Tell of classes that differ in case or blanks alone, and of those that look like a missing value."""
-    by_key: dict[str, list[str]] = {}
-    for name in names:
-        by_key.setdefault(" ".join(name.casefold().split()), []).append(name)
-    for alike in by_key.values():
-        if len(alike) > 1:
-            findings.warn(f"classes that differ in case or blanks alone: {', '.join(map(repr, alike))}")
-    missing = [name for name in names if name.casefold() in ("null", "na", "n/a", "nan", "none")]
-    if missing:
-        findings.warn(f"'{missing[0]}' is read as the name of a class, not as a missing label")

@@ -9,7 +9,7 @@ import torch
 from transformers.pytorch_utils import Conv1D
 
 from icefield_train.kinds import Kind
-from icefield_train.rules import refusal
+from icefield_train.model_layers import unknown_layer
 
 
 def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float, targets: Sequence[str] = ()) -> Any:
@@ -33,8 +33,7 @@ def with_adapters(model: Any, kind: Kind, *, r: int, alpha: int, dropout: float,
         raise ValueError(f"{type(model).__name__} has no linear layers that could get adapters; set lora=false")
     for target in targets:
         if not any(f".{layer}".endswith(f".{target}") for layer in layers):
-            names = ", ".join(sorted({layer.rpartition(".")[2] for layer in layers}))
-            raise ValueError(refusal("lora_target_modules", target, f"names of layers of this model: {names}"))
+            raise ValueError(unknown_layer(target, layers))
     # A language model's head is its embeddings, seen from the other side: it stays as it is.
     heads = [] if kind.name == "causal" else _heads(model)
     config = LoraConfig(

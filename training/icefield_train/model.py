@@ -14,7 +14,9 @@ from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.heads import class_order, fit_head, names_of, reorder
 from icefield_train.lora import with_adapters
+from icefield_train.model_layers import listed_targets
 from icefield_train.objectives import OBJECTIVES
+from icefield_train.showing import shown_names
 from icefield_train.staged_task import StagedTask
 
 
@@ -54,9 +56,13 @@ def adapted(model: Any, task: StagedTask, config: TrainConfig) -> Any:
     if not config.lora:
         return model
     torch.manual_seed(config.seed)
-    targets = [name.strip() for name in config.lora_target_modules.split(",") if name.strip()]
     return with_adapters(
-        model, task.kind, r=config.lora_r, alpha=config.lora_alpha, dropout=config.lora_dropout, targets=targets
+        model,
+        task.kind,
+        r=config.lora_r,
+        alpha=config.lora_alpha,
+        dropout=config.lora_dropout,
+        targets=listed_targets(config.lora_target_modules),
     )
 
 
@@ -73,7 +79,7 @@ def trained_model(folder: str | Path, task: StagedTask) -> Any:
     found = names_of(model.config)
     order = class_order(found, task.labels)
     if order is None:
-        raise ValueError(f"it answers with {', '.join(found)}, the data has {', '.join(task.labels)}")
+        raise ValueError(f"it answers with {shown_names(found)}, the data has {shown_names(task.labels)}")
     reorder(model, order)
     for name, value in _names(task.labels).items():
         setattr(model.config, name, value)

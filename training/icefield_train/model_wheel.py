@@ -22,13 +22,14 @@ _DOWNLOAD_SECONDS = 900
 
 
 def from_wheelhouse(name: str, cache: Path, wheelhouse: Path) -> Path:
-    """Return the folder of a model of ``KNOWN``, from the wheel that lies in the wheelhouse.
+    """Return the folder of a model of ``KNOWN``, from the wheel that lies in the wheelhouse, or a folder of it.
 
     Raises:
         ValueError: there is no such wheel, or it is damaged.
     """
     package, inside = KNOWN[name.lower()]
-    wheels = sorted(wheelhouse.glob(f"{package}-*.whl"))
+    # A cache has a folder of wheels for each stack, and one for the model where nodes bring their packages along.
+    wheels = [*sorted(wheelhouse.glob(f"*/{package}-*.whl")), *sorted(wheelhouse.glob(f"{package}-*.whl"))]
     if not wheels:
         raise ValueError(refusal("wheelhouse", wheelhouse, f"a folder that holds {package}-*.whl, which has the model"))
     try:

@@ -16,6 +16,8 @@ from icefield_train.labels import Labels, decide, flag_columns
 from icefield_train.own_files import find_sources, read_source
 from icefield_train.part import Part, Rows
 from icefield_train.readers.table import Table
+from icefield_train.rules import refusal
+from icefield_train.showing import shown, shown_names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,8 +99,8 @@ def _refuse_missing(table: Table, columns: Columns, train: Table) -> None:
         name for name in (columns.text, columns.text_pair, *columns.labels) if name and name not in table.columns
     ]
     if missing:
-        there = ", ".join(table.columns)
-        raise ValueError(f"{table.path}: column '{missing[0]}' of {train.path.name} is missing, {there} found")
+        there = shown_names(table.columns)
+        raise ValueError(f"{table.path}: column '{shown(missing[0])}' of {train.path.name} is missing, {there} found")
 
 
 def _part(table: Table, columns: Columns, config: TrainConfig, findings: Findings, *, keep_all: bool) -> Part:
@@ -144,7 +146,7 @@ def _text(cell: Any, column: str) -> str:
         return ""
     if isinstance(cell, list | dict | tuple | bytes):
         kind = "bytes" if isinstance(cell, bytes) else "an object" if isinstance(cell, dict) else "a list"
-        raise ValueError(f"column '{column}': {kind} found, text expected")
+        raise ValueError(f"column '{shown(column)}': {kind} found, text expected")
     return cell if isinstance(cell, str) else str(cell)
 
 
@@ -159,12 +161,12 @@ def _no_label(cell: Any, column: str, table: Table, config: TrainConfig) -> bool
 def _labels(table: Table, columns: Columns, train: Part, config: TrainConfig, findings: Findings) -> Labels:
     if len(columns.labels) > 1:
         if config.problem not in ("auto", "multilabel"):
-            raise ValueError(
-                f"setting 'label_column': value '{config.label_column}' is not accepted; give one column, "
-                f"for problem={config.problem}"
-            )
+            raise ValueError(refusal("label_column", config.label_column, f"one column, for problem={config.problem}"))
         findings.note(f"multilabel of {len(columns.labels)} classes: each has a column of its own")
-        return flag_columns(columns.labels)
+        try:
+            return flag_columns(columns.labels)
+        except ValueError as error:
+            raise ValueError(f"{table.path}: {error}") from None
     try:
         return decide(
             config.problem,
@@ -173,7 +175,7 @@ def _labels(table: Table, columns: Columns, train: Part, config: TrainConfig, fi
             findings,
         )
     except ValueError as error:
-        raise ValueError(f"{table.path}: column '{columns.labels[0]}': {error}") from None
+        raise ValueError(f"{table.path}: column '{shown(columns.labels[0])}': {error}") from None
 
 
 def _with_labels(part: Part, labels: Labels, of_train: str) -> Part:

@@ -16,6 +16,7 @@ from icefield_train.readers.json_lines import read_json_lines
 from icefield_train.readers.table import Table
 from icefield_train.readers.text_lines import MAX_LINE_BYTES
 from icefield_train.rules import refusal, user_path
+from icefield_train.showing import shown_names
 
 # Names of a split's file, without ending.
 _STEMS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
@@ -91,7 +92,7 @@ def _by_place(config: TrainConfig, path: Path, dialect: Dialect) -> bool:
     """Tell whether columns are given by their places, as those of a file without a header."""
     given = [name for name in (config.text_column, config.text_pair_column, config.label_column) if name]
     names = {part.strip() for name in given for part in name.split(",")}
-    if not names or not all(name.isdigit() for name in names) or not path.is_file():
+    if not names or not all(map(_is_place, names)) or not path.is_file():
         return False
     # A header may have numbers for names, as pandas writes them.
     with path.open(encoding="utf-8-sig", errors="replace") as file:
@@ -99,8 +100,13 @@ def _by_place(config: TrainConfig, path: Path, dialect: Dialect) -> bool:
     return not names <= {cell.strip().strip('"') for cell in first}
 
 
+def _is_place(value: str) -> bool:
+    # Digits of other scripts, and raised ones, are digits to Python.
+    return value.isascii() and value.isdigit()
+
+
 def _place(value: str, name: str) -> int:
-    if value and not (value.isdigit() and int(value)):
+    if value and not (_is_place(value) and int(value)):
         raise ValueError(refusal(f"{name}_column", value, "the place of a column, from 1; CoNLL files have no header"))
     return int(value or 0)
 
@@ -147,7 +153,7 @@ def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...]) -> d
         if options:
             found[split] = options[0]
     if saved and "train" not in found and not config.train_file:
-        names = ", ".join(saved)
+        names = shown_names(saved)
         raise ValueError(refusal("data_dir", config.data_dir, f"one with a split 'train'; it has {names}"))
     return found
 
@@ -179,7 +185,7 @@ def _only_file(
     files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings and path.is_file()]
     files = [path for path in files if path not in taken]
     if len(files) != 1:
-        there = f"it has {', '.join(path.name for path in files[:5])}" if files else "it has no such file"
+        there = f"it has {shown_names(path.name for path in files)}" if files else "it has no such file"
         words = f"a folder with train, ending in {', '.join(endings)} ({there}), or train_file"
         raise ValueError(refusal("data_dir", config.data_dir, words))
     findings.note(f"train_file: {files[0].name}, the only data file of the folder")

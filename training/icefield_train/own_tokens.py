@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from icefield_train.class_names import class_name, in_order
 from icefield_train.columns import choose_columns
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Faults, Findings, counted
-from icefield_train.empty_cells import EmptyCells
-from icefield_train.labels import plain
+from icefield_train.empty_cells import EmptyCells, is_empty
 from icefield_train.own_data import OwnData, with_dev
 from icefield_train.own_files import find_sources, is_conll, read_source
 from icefield_train.part import Part, Rows
 from icefield_train.readers.conll import TAGS, TOKENS
 from icefield_train.readers.table import Table
+from icefield_train.showing import shown, shown_names
 
 OUTSIDE = "O"
 # Prefixes of tags that begin, go on with, end or are a whole entity.
@@ -42,6 +43,7 @@ def read_own_tokens(config: TrainConfig, findings: Findings) -> OwnData:
     entities = _are_entities(names)
     if entities:
         _tell_starts(parts["train"], names, findings)
+    _tell_metric(names, findings)
     return OwnData(
         kind="tokens",
         labels=tuple(names),
@@ -57,6 +59,11 @@ def _part(table: Table, config: TrainConfig, findings: Findings, *, labelled: bo
     policy = {"auto": "drop", "empty": "fail"}.get(config.empty_cells, config.empty_cells)
     empty, faults = EmptyCells(policy if labelled else "empty", table), Faults(table.path, table.unit)
     class_names = table.label_names.get(columns.labels[0], ()) if labelled else ()
+    try:
+        for name in class_names:
+            class_name(name, "tag", without=" ")
+    except ValueError as error:
+        raise ValueError(f"{table.path}: column '{shown(columns.labels[0])}': {error}") from None
     words_at = table.columns.index(columns.text)
     tags_at = table.columns.index(columns.labels[0]) if labelled else None
     rows: Rows = []
@@ -81,22 +88,25 @@ def _part(table: Table, config: TrainConfig, findings: Findings, *, labelled: bo
 
 def _words(cell: Any, column: str) -> list[str]:
     if not isinstance(cell, list) or not all(isinstance(word, str) for word in cell):
-        raise ValueError(f"column '{column}': {_shown(cell)} found, a list of words expected")
-    if any(not word.strip() for word in cell):
-        raise ValueError(f"column '{column}': an empty word found")
+        raise ValueError(f"column '{shown(column)}': {_shown(cell)} found, a list of words expected")
+    if any(map(is_empty, cell)):
+        raise ValueError(f"column '{shown(column)}': an empty word found")
     return cell
 
 
 def _tags(cell: Any, column: str, words: int, names: tuple[str, ...]) -> list[str]:
     if not isinstance(cell, list) or any(isinstance(tag, list | dict | float) or tag is None for tag in cell):
-        raise ValueError(f"column '{column}': {_shown(cell)} found, a list of tags expected")
+        raise ValueError(f"column '{shown(column)}': {_shown(cell)} found, a list of tags expected")
     if len(cell) != words:
         raise ValueError(f"{counted(words, 'word')} and {counted(len(cell), 'tag')} found, as many of each expected")
     if not names:
-        return [plain(tag) for tag in cell]
+        # A blank stands between the tags of a row in predictions.
+        return [class_name(tag, "tag", without=" ") for tag in cell]
     wrong = [tag for tag in cell if not isinstance(tag, int) or not 0 <= tag < len(names)]
     if wrong:
-        raise ValueError(f"column '{column}': tag {wrong[0]} found, a number from 0 to {len(names) - 1} expected")
+        raise ValueError(
+            f"column '{shown(column)}': tag {shown(wrong[0])} found, a number from 0 to {len(names) - 1} expected"
+        )
     return [names[tag] for tag in cell]
 
 
@@ -109,8 +119,7 @@ def _names(tags: Iterable[str]) -> list[str]:
             prefix for prefix in _PREFIXES if prefix in ("B-", "I-") or any(tag.startswith(prefix) for tag in found)
         ]
         return [OUTSIDE, *(f"{prefix}{kind}" for kind in kinds for prefix in used)]
-    numbers = all(tag.isdigit() for tag in found)
-    return sorted(found, key=int) if numbers else sorted(found, key=lambda tag: (tag != OUTSIDE, tag))
+    return sorted(in_order(found), key=lambda tag: tag != OUTSIDE)
 
 
 def _are_entities(tags: Iterable[str]) -> bool:
@@ -125,7 +134,7 @@ def _index(part: Part, names: list[str], train: Part) -> None:
         unknown = [tag for tag in row["label"] if tag not in by_name]
         if unknown:
             faults.add(
-                place, f"tag '{unknown[0]}' found, one of {', '.join(names[:20])} expected, as in {train.source}"
+                place, f"tag '{shown(unknown[0])}' found, one of {shown_names(names)} expected, as in {train.source}"
             )
         else:
             row["label"] = [by_name[tag] for tag in row["label"]]
@@ -144,6 +153,21 @@ def _tell_starts(train: Part, names: list[str], findings: Findings) -> None:
         findings.note(f"{train.source}: {counted(found, 'entity begins', 'entities begin')} with I- rather than B-")
 
 
+def _tell_metric(names: list[str], findings: Findings) -> None:
+    """Tell what the tags are taken for, on which the metric depends."""
+    plain = [name for name in names if name != OUTSIDE and not name.startswith(_PREFIXES)]
+    if not plain:
+        findings.note("the tags are those of entities; entity_f1 counts an entity that is found whole")
+        return
+    findings.note("the tags are one for each word; accuracy counts words")
+    if len(plain) < len(names) - (OUTSIDE in names):
+        last = [name for name in plain if name.startswith(("L-", "U-"))]
+        advice = "write E- for L- and S- for U-" if last else f"begin each with {', '.join(_PREFIXES)}"
+        findings.warn(
+            f"some tags are those of entities, but '{shown(plain[0])}' is not: no entity_f1; {advice} if all are"
+        )
+
+
 def _shown(cell: Any) -> str:
     words = {list: "a list of something else", str: "a text", type(None): "nothing", dict: "an object"}
-    return words.get(type(cell), f"'{cell}'")
+    return words.get(type(cell), f"'{shown(cell)}'")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from icefield_train import predictions
 from icefield_train.answering import load_answering
-from icefield_train.answering_arguments import answering_parser, parse
+from icefield_train.answering_arguments import answering_parser
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped
 from icefield_train.staged_data import read_rows
 from icefield_train.staged_task import read_task
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     description = "Write what a trained model answers to the rows without labels."
     parser = answering_parser("predict", description, data="staged data")
     parser.add_argument("--out", type=Path, required=True, help="folder for the files, such as MRPC.tsv")
-    arguments = parse(parser, argv)
+    arguments = parser.parse_args(argv)
     try:
         written = predict(
             arguments.model,
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
             precision=arguments.precision,
         )
     except ValueError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        print(escaped(" ".join(str(error).split())), file=sys.stderr)
         return 2
     except OSError as error:
         words = f"a folder that can be written ({error.filename}: {error.strerror})"

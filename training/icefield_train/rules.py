@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from icefield_train.showing import SETTING_WIDTH, shown
+
 
 def refusal(name: str, value: object, words: str) -> str:
     """Return the one line that refuses a value."""
-    return f"setting '{name}': value '{value}' is not accepted; give {words}"
+    return f"setting '{name}': value '{shown(value, SETTING_WIDTH)}' is not accepted; give {words}"
 
 
 def user_path(name: str, value: str, words: str) -> Path:
@@ -40,13 +43,23 @@ class Rule:
     test: Callable[[Any], bool]
 
 
+# Beyond any count; what follows from greater ones can't be calculated.
+_MOST_DIGITS = 18
+
+
+def read_whole(value: Any) -> Any:
+    """Return the whole number that a text spells; anything else as it is, for a rule to refuse."""
+    spelt = isinstance(value, str) and re.fullmatch(rf"\s*[+-]?[0-9]{{1,{_MOST_DIGITS}}}\s*", value)
+    return int(value) if spelt else value
+
+
 def whole(low: int, high: int | None = None, zero: str = "") -> Rule:
     """Accept whole numbers from ``low`` to ``high``; ``zero`` says what 0 means."""
     words = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
     return Rule(
         words=words + (f" (0 = {zero})" if zero else ""),
         # A bool is an int to Python, but not to a user.
-        test=lambda value: type(value) is int and value >= low and (high is None or value <= high),
+        test=lambda value: type(value) is int and low <= value <= (10**_MOST_DIGITS if high is None else high),
     )
 
 

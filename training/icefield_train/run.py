@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,8 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
 
     journal.enter("evaluate")
     distributed.set_deadline(ranks, config.deadline_evaluate)
+    if config.lora:
+        loaded = merge(config, loaded, ranks, journal)
     results = Results(
         config=config,
         task=loaded.task,
@@ -116,7 +118,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     journal.enter("save")
     distributed.set_deadline(ranks, config.deadline_save)
     if ranks.is_main:
-        save(config, loaded, journal)
+        save(loaded, journal)
         write_json(journal.run_dir / "metrics.json", results.to_dict(wall_seconds=time.time() - begun))
     # Nobody leaves before the results are written: a failure to write them is one of the whole run.
     distributed.wait_for_ranks(ranks)
@@ -133,7 +135,7 @@ def meet(config: TrainConfig, place: Place, journal: Journal) -> tuple[Dist, lis
     journal.enter("rendezvous")
     ranks = distributed.start(place, config.deadline_rendezvous)
     machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
-    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines])
+    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines], Path(config.model))
     tell_start(config, ranks, machines, precision, journal)
     distributed.set_deadline(ranks, config.deadline_step)
     return ranks, machines, precision
@@ -200,15 +202,22 @@ def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
             )
 
 
-def save(config: TrainConfig, loaded: Loaded, journal: Journal) -> None:
-    """Write the model, whole; and its adapters apart, where it has some."""
-    model, folder = loaded.model, journal.run_dir / "model"
-    if config.lora:
+def merge(config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal) -> Loaded:
+    """Write the adapters, and return what a rank goes on with: the whole model, which is judged as it is saved.
+
+    Added to the weights, adapters give other last digits than beside them.
+    """
+    if ranks.is_main:
         adapters = journal.run_dir / "adapters"
-        size = save_adapters(model, config.model_name or config.model, adapters)
+        size = save_adapters(loaded.model, config.model_name or config.model, adapters)
         journal.event("save", path=str(adapters), bytes=size)
-        model = merged(model)
-    journal.event("save", path=str(folder), bytes=save_model(model, loaded.tokenizer, folder))
+    return replace(loaded, model=merged(loaded.model))
+
+
+def save(loaded: Loaded, journal: Journal) -> None:
+    """Write the model, whole."""
+    folder = journal.run_dir / "model"
+    journal.event("save", path=str(folder), bytes=save_model(loaded.model, loaded.tokenizer, folder))
 
 
 def tell_start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def keep_output(plan: Plan, script: Script) -> None:
         OSError: they cannot be moved.
     """
     written = Path(script.output)
+    if written.is_dir():
+        _make_links_relative(written)
     if written == output_dir(plan):
         return
     if written.is_dir():
@@ -43,3 +46,12 @@ def keep_output(plan: Plan, script: Script) -> None:
     elif written.exists():
         output_dir(plan).mkdir()
         shutil.move(written, output_dir(plan) / written.name)
+
+
+def _make_links_relative(folder: Path) -> None:
+    """Make symbolic links from one result to another relative, so that they hold wherever the results are taken."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() and path.readlink().is_absolute() and path.readlink().is_relative_to(folder):
+            target = os.path.relpath(path.readlink(), path.parent)
+            path.unlink()
+            path.symlink_to(target)

@@ -26,10 +26,18 @@ def rows(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iter
 
 
 def output_files(run_dir: Path) -> list[tuple[str, int]]:
-    """Return the files that a script left, by their paths in its output, and their sizes in bytes."""
+    """Return the files that a script left, by their paths in its output, and their sizes in bytes.
+
+    A symbolic link counts for itself; where it leads is beside its path.
+    """
     folder = run_dir / "output"
-    found = [path for path in folder.rglob("*") if path.is_file()]
-    return sorted((str(path.relative_to(folder)), path.stat().st_size) for path in found)
+    found = [path for path in folder.rglob("*") if path.is_symlink() or path.is_file()]
+    return sorted((_name(path, folder), path.lstat().st_size) for path in found)
+
+
+def _name(path: Path, folder: Path) -> str:
+    name = str(path.relative_to(folder))
+    return f"{name} -> {path.readlink()}" if path.is_symlink() else name
 
 
 def output_section(run_dir: Path) -> str:

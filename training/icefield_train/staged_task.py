@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.kinds import DEFAULT_KIND, KINDS, Kind
+from icefield_train.showing import shown
 from icefield_train.staged_data import read_about
 
 
@@ -49,18 +50,20 @@ def task_from(about: Mapping[str, Any], where: str) -> StagedTask:
     """
     name = about.get("kind", DEFAULT_KIND)
     if name not in KINDS:
-        raise ValueError(f"{where}: kind '{name}' found, one of {', '.join(KINDS)} expected")
+        raise ValueError(f"{where}: kind '{shown(name)}' found, one of {', '.join(KINDS)} expected")
     kind, labels, metrics = KINDS[name], tuple(about["labels"]), tuple(about["metrics"])
     unknown = [metric for metric in metrics if metric not in (*kind.metrics, "loss")]
     if unknown:
-        raise ValueError(f"{where}: metric '{unknown[0]}' found, of {', '.join((*kind.metrics, 'loss'))} for {name}")
+        raise ValueError(
+            f"{where}: metric '{shown(unknown[0])}' found, of {', '.join((*kind.metrics, 'loss'))} for {name}"
+        )
     if "f1" in metrics and len(labels) != 2:
         raise ValueError(f"{where}: metric 'f1' is for 2 classes, {len(labels)} found; give macro_f1 or micro_f1")
     if any(metric.startswith("entity_") for metric in metrics):
         odd = [label for label in labels if label != "O" and label[:2] not in ("B-", "I-", "E-", "S-")]
         if odd:
             raise ValueError(
-                f"{where}: label '{odd[0]}' found, O and names that begin with B- or I- expected for entities; "
+                f"{where}: label '{shown(odd[0])}' found, O and names that begin with B- or I- expected for entities; "
                 "give accuracy as the metric of other tags"
             )
     return StagedTask(

@@ -15,6 +15,7 @@ from icefield_train.own_data import read_own
 from icefield_train.own_tokens import read_own_tokens
 from icefield_train.part import Part
 from icefield_train.rules import refusal, user_path
+from icefield_train.showing import SETTING_WIDTH, shown
 from icefield_train.task import Task
 from icefield_train.tasks import TASKS
 
@@ -109,7 +110,7 @@ def _glue_folder(task: Task, config: TrainConfig, findings: Findings) -> dict[st
     folder = user_path("data_dir", config.data_dir, words)
     if not folder.is_dir():
         raise ValueError(refusal("data_dir", config.data_dir, f"{words} (there is no such folder)"))
-    start = f"setting 'data_dir': value '{config.data_dir}' is not accepted;"
+    start = f"setting 'data_dir': value '{shown(config.data_dir, SETTING_WIDTH)}' is not accepted;"
     try:
         return read_glue(folder, task, config.empty_cells, findings)
     except OSError as error:

@@ -13,6 +13,7 @@ from icefield_train.arguments import Parser
 from icefield_train.config import load_config
 from icefield_train.failures import describe
 from icefield_train.preparation import PHASE
+from icefield_train.showing import escaped
 from icefield_train.status import node_file, write_json
 
 
@@ -24,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         config = load_config(arguments.config)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(escaped(str(error)), file=sys.stderr)
         return 2
     run_dir = Path(config.run_dir)
     host = os.environ.get("ICEFIELD_NODE") or socket.gethostname()

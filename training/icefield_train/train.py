@@ -16,6 +16,7 @@ from icefield_train.journal import Journal
 from icefield_train.launch_env import Place, adopt
 from icefield_train.processes import die_with_parent
 from icefield_train.rules import refusal
+from icefield_train.showing import escaped
 
 # What a rank does: by the settings of the run, its place, its journal and the time when it began.
 Work = Callable[[TrainConfig, Place, Journal, float], None]
@@ -48,7 +49,7 @@ def be_rank(config_file: Path, work: Work) -> int:
             raise ValueError(refusal("run_dir", "", "the folder that the run writes into"))
         place = adopt()
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(escaped(str(error)), file=sys.stderr)
         return 2
     if place.world_size > 1:
         die_with_parent()

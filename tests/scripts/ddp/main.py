@@ -67,6 +67,7 @@ def main():
                 },
                 f,
             )
+        os.symlink(os.path.join(args.out, "line.json"), os.path.join(args.out, "latest.json"))
     dist.destroy_process_group()
 
 

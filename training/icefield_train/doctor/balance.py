@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from icefield_train.doctor.findings import SHOWN, Findings, counted
 from icefield_train.part import Part
+from icefield_train.showing import shown
 
 # So many classes are listed; of more, the most and the least frequent.
 _LISTED = 20
@@ -17,9 +18,9 @@ _RARE_SHARE = 0.01
 def tell_labels(labels: Sequence[str], findings: Findings) -> None:
     """Tell which number stands for which class."""
     if labels:
-        shown = [f"{index} = {name}" for index, name in enumerate(labels[:_LISTED])]
+        named = [f"{index} = {shown(name)}" for index, name in enumerate(labels[:_LISTED])]
         more = [f"and {len(labels) - _LISTED:,} more"] if len(labels) > _LISTED else []
-        findings.note(f"labels: {', '.join([*shown, *more])}")
+        findings.note(f"labels: {', '.join([*named, *more])}")
 
 
 def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str, Part], findings: Findings) -> None:
@@ -43,16 +44,18 @@ def tell_balance(kind: str, labels: Sequence[str], train: Part, dev: Mapping[str
         return
     found = _counts(kind, train)
     if kind != "multilabel" and len(found) == 1:
-        raise ValueError(f"{train.path}: all labels are '{labels[next(iter(found))]}', at least 2 classes expected")
+        raise ValueError(
+            f"{train.path}: all labels are '{shown(labels[next(iter(found))])}', at least 2 classes expected"
+        )
     if kind == "tokens":
         return
     rare = [index for index in range(len(labels)) if found[index] <= _RARE_SHARE * len(train.rows)]
     if rare:
-        shown = [f"{labels[index]} ({found[index]:,})" for index in rare]
-        findings.warn(f"{train.source}: few rows of {_some(shown)}")
+        names = [f"{shown(labels[index])} ({found[index]:,})" for index in rare]
+        findings.warn(f"{train.source}: few rows of {_some(names)}")
     for part in dev.values():
         counts = _counts(kind, part)
-        if lacking := [labels[index] for index in range(len(labels)) if found[index] and not counts[index]]:
+        if lacking := [shown(labels[index]) for index in range(len(labels)) if found[index] and not counts[index]]:
             findings.warn(f"{part.source}: no row of {_some(lacking)}")
 
 
@@ -73,11 +76,11 @@ def _tell_shares(kind: str, labels: Sequence[str], part: Part, findings: Finding
     counts = _counts(kind, part)
     total = len(part.rows) if kind == "multilabel" else sum(counts.values())
     order = sorted(range(len(labels)), key=lambda index: (-counts[index], index))
-    shown = [f"{labels[index]} {counts[index] / max(total, 1):.1%}" for index in order]
-    if len(shown) > _LISTED:
-        shown = [*shown[: _LISTED // 2], "...", *shown[-_LISTED // 4 :]]
+    shares = [f"{shown(labels[index])} {counts[index] / max(total, 1):.1%}" for index in order]
+    if len(shares) > _LISTED:
+        shares = [*shares[: _LISTED // 2], "...", *shares[-_LISTED // 4 :]]
     unit = counted(total, "token") if kind == "tokens" else counted(len(part.rows), "row")
-    findings.note(f"{part.source}: {unit}: {', '.join(shown)}")
+    findings.note(f"{part.source}: {unit}: {', '.join(shares)}")
 
 
 def _tell_range(part: Part, findings: Findings) -> None:

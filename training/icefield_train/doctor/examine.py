@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from icefield_train.doctor.balance import tell_balance, tell_labels
+from icefield_train.doctor.characters import tell_characters
 from icefield_train.doctor.findings import Findings
 from icefield_train.doctor.repeats import tell_overlap, tell_repeats
 from icefield_train.doctor.words import tell_missing_words
@@ -18,8 +19,10 @@ def examine(data: TaskData, findings: Findings) -> None:
     tell_labels(data.labels, findings)
     tell_balance(data.kind, data.labels, data.train, data.dev, findings)
     tell_missing_words(data.train, findings)
+    tell_characters(data.train, findings)
     tell_repeats(data.train, findings)
     for part in data.dev.values():
         tell_missing_words(part, findings)
+        tell_characters(part, findings)
         tell_repeats(part, findings)
         tell_overlap(data.train, part, findings)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from icefield_train.showing import escaped
+
 # So many places are named one by one, the others are counted.
 SHOWN = 20
 
@@ -27,11 +29,11 @@ class Findings:
 
     def note(self, text: str) -> None:
         """Add what is good to know."""
-        self.lines.append(Finding(level="note", text=text))
+        self.lines.append(Finding(level="note", text=escaped(text)))
 
     def warn(self, text: str) -> None:
         """Add what the user should look at."""
-        self.lines.append(Finding(level="warning", text=text))
+        self.lines.append(Finding(level="warning", text=escaped(text)))
 
     def warn_each(self, source: str, unit: str, faults: Sequence[tuple[int, str]], rest: str) -> None:
         """Add a line for each place and what it has; from the 21st on they are counted, with ``rest`` as their name."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from icefield_train.doctor.findings import Findings, counted
 from icefield_train.readers.table import Table
+from icefield_train.showing import shown
 
 # Files of a folder that datasets.save_to_disk wrote: of several splits, of one.
 SPLITS_FILE, STATE_FILE = "dataset_dict.json", "state.json"
@@ -41,7 +42,7 @@ def saved_splits(folder: Path) -> dict[str, Path]:
         raise ValueError(f"{folder / SPLITS_FILE}: no list 'splits' found")
     missing = [name for name in names if not (folder / str(name) / STATE_FILE).is_file()]
     if missing:
-        raise ValueError(f"{folder / SPLITS_FILE} names the split '{missing[0]}', which is missing")
+        raise ValueError(f"{folder / SPLITS_FILE} names the split '{shown(missing[0])}', which is missing")
     return {str(name): folder / str(name) for name in names}
 
 
@@ -98,8 +99,8 @@ def _table(paths: Sequence[Path], read: Any, form: str, findings: Findings, fold
     columns: dict[str, list[Any]] = {}
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if name in columns:
-            raise ValueError(f"{paths[0]}: column '{name}' found twice")
-        columns[name] = _cells(column, f"{path}: column '{name}'")
+            raise ValueError(f"{paths[0]}: column '{shown(name)}' found twice")
+        columns[name] = _cells(column, f"{path}: column '{shown(name)}'")
     return Table(
         path=path,
         columns=tuple(columns),

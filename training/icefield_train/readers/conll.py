@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from icefield_train.doctor.findings import Faults, Findings, counted
+from icefield_train.empty_cells import is_empty
 from icefield_train.readers.table import Table
 from icefield_train.readers.text_lines import read_lines
 
@@ -60,8 +61,8 @@ def read_conll(path: Path, findings: Findings, *, word: int = 1, tag: int = 0, l
             faults.add(number, f"{counted(len(cells), 'column')} found, at least {least} expected")
         elif len(cells) != width:
             faults.add(number, f"{counted(len(cells), 'column')} found, {width} expected")
-        elif not cells[word - 1].strip() or (labelled and not cells[tag - 1].strip()):
-            faults.add(number, f"an empty {'word' if not cells[word - 1].strip() else 'tag'} found")
+        elif is_empty(cells[word - 1]) or (labelled and is_empty(cells[tag - 1])):
+            faults.add(number, f"an empty {'word' if is_empty(cells[word - 1]) else 'tag'} found")
         else:
             current.place = current.place or number
             current.words.append(cells[word - 1])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from icefield_train.doctor.findings import Faults, Findings, counted, listed
 from icefield_train.readers.table import Table
 from icefield_train.readers.text_lines import MAX_LINE_BYTES, read_lines
+from icefield_train.showing import shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +84,7 @@ def read_delimited(
     _tell_lines(path, lines, found, findings, header=header, rows=len(records))
     if dialect.quoted:
         _tell_spans(path, records, findings)
+        _tell_blanks(path, found, dialect, findings)
     else:
         _tell_quotes(path, records, dialect, findings)
     return Table(
@@ -128,7 +130,7 @@ def _header(path: Path, record: _Record, dialect: Dialect) -> tuple[str, ...]:
     columns = tuple(cell.strip() for cell in record.cells)
     twice = sorted({name for name in columns if name and columns.count(name) > 1})
     if twice:
-        raise ValueError(f"{path} line {record.line}: column '{twice[0]}' found twice in the header")
+        raise ValueError(f"{path} line {record.line}: column '{shown(twice[0])}' found twice in the header")
     if len(columns) == 1:
         other = next((mark for mark in _DELIMITERS if mark != dialect.delimiter and mark in columns[0]), "")
         if other:
@@ -185,6 +187,21 @@ def _tell_spans(path: Path, records: list[_Record], findings: Findings) -> None:
         findings.warn(
             f"{path.name}: {counted(len(long), 'row')} of more than {_MANY_LINES} lines, {listed('line', long)}: "
             "is a quotation mark missing?"
+        )
+
+
+def _tell_blanks(path: Path, found: list[_Record], dialect: Dialect, findings: Findings) -> None:
+    """Tell of cells whose quotation marks do not count, for a blank is before them."""
+    places = [
+        record.line
+        for record in found
+        if any(cell[:1] == " " and cell.strip(" ")[:1] == cell.strip(" ")[-1:] == '"' for cell in record.cells)
+    ]
+    if places:
+        mark = _DELIMITERS[dialect.delimiter].removesuffix("s")
+        findings.warn(
+            f"{path.name}: {counted(len(places), 'row')} with a blank between {mark} and quotation mark, "
+            f"{listed('line', places)}: such quotation marks are read as text; remove the blanks"
         )
 
 

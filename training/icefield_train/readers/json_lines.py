@@ -9,6 +9,7 @@ from typing import Any
 from icefield_train.doctor.findings import Faults, Findings, counted
 from icefield_train.readers.table import Table
 from icefield_train.readers.text_lines import read_lines, unpaired_surrogate
+from icefield_train.showing import shown
 
 
 def read_json_lines(path: Path, findings: Findings) -> Table:
@@ -22,12 +23,16 @@ def read_json_lines(path: Path, findings: Findings) -> Table:
     faults = Faults(path)
     objects: list[dict[str, Any]] = []
     places: list[int] = []
+    twice: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            objects.append(_object(line))
+            repeated: list[str] = []
+            objects.append(_object(line, repeated))
             places.append(number)
+            if repeated:
+                twice.append((number, f"key '{shown(repeated[0])}' found twice in an object, the last one is read"))
         except ValueError as error:
             faults.add(number, str(error))
     if lines and lines[0].lstrip()[:1] == "[":
@@ -40,14 +45,24 @@ def read_json_lines(path: Path, findings: Findings) -> Table:
     blank = len(lines) - len(objects)
     rest = f" + {blank:,} blank" if blank else ""
     findings.note(f"{path.name}: {counted(len(lines), 'line')} = {counted(len(objects), 'row')}{rest}")
+    findings.warn_each(path.name, "line", twice, "lines with a key twice in an object")
     columns = tuple(dict.fromkeys(key for item in objects for key in item))
     records = [tuple(item.get(column) for column in columns) for item in objects]
     return Table(path=path, columns=columns, records=records, places=places)
 
 
-def _object(line: str) -> dict[str, Any]:
+def _object(line: str, repeated: list[str]) -> dict[str, Any]:
+    """Return a line's object; keys that one of its objects has twice are added to ``repeated``."""
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.extend(key for key in made if keys.count(key) > 1)
+        return made
+
     try:
-        found = json.loads(line)
+        found = json.loads(line, object_pairs_hook=of_pairs)
     except json.JSONDecodeError as error:
         raise ValueError(f"no JSON found ({error.msg.lower()}, column {error.colno}), an object expected") from None
     except RecursionError:
