@@ -22,7 +22,7 @@ class ActionModule(ControllerAction):
         "settings": {"type": "dict", "required": True},
         "own": {"type": "dict", "required": True},
         "tunings": {"type": "list", "elements": "dict", "required": True},
-        "minutes": {"type": "float", "required": True},
+        "budget": {"type": "int", "required": True},
         "lossy": {"type": "bool", "default": False},
         "last": {"type": "dict", "default": {}},
         "result": {"type": "dict", "default": {}},
@@ -30,7 +30,7 @@ class ActionModule(ControllerAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return ``search``, ``begun``, ``launched``, ``name``, and ``probe``, {} where no more comes."""
+        """Return ``search``, ``begun``, ``used``, ``launched``, ``name``, and ``probe``, {} where no more comes."""
         now, last = time.time(), args["last"]
         if last:
             begun, search, name = last["begun"], search_from(last["search"]), last["stem"]
@@ -41,11 +41,11 @@ class ActionModule(ControllerAction):
         probe = search.next_probe(now - begun)
         if probe:
             layout = tunables.told(probe.layout) if probe.layout else "the default launch"
-            left = (search.budget - (now - begun)) / 60
-            self._display.display(f"probe {len(search.probes) + 1}: {layout}; {max(0.0, left):.1f} minutes are left")
+            self._display.display(f"probe {len(search.probes) + 1}: {layout}; {probe.limit:.0f} s are left")
         return {
             "search": asdict(search),
             "begun": begun,
+            "used": now - begun,
             "launched": now,
             "stem": name,
             "name": f"{name}-{len(search.probes) + 1}",
@@ -61,7 +61,7 @@ class ActionModule(ControllerAction):
                 "nproc_per_node is left alone: with per_device_batch_size more processes make the global batch larger"
             )
         return Search(
-            budget=args["minutes"] * 60,
+            budget=float(args["budget"]),
             layouts=tunables.layouts(own, settings, args["tunings"]),
             tries=tries,
             shown=shown,
@@ -76,14 +76,22 @@ def taken_in(probe: Probe, result: dict[str, Any], found: str, took: float) -> P
         result: how its run ended on the head.
         found: its ``probe.json`` in base64, as Ansible fetches it; "" where there is none.
         took: seconds of it all.
+
+    Raises:
+        ValueError: a user stopped it, or the head is out of reach: another one would come to nothing.
     """
+    state, line = result.get("state"), str(result.get("line") or "it left no figures")
+    if state in ("stopped", "lost"):
+        raise ValueError(f"{line}; nothing was kept")
     data = json.loads(base64.b64decode(found)) if found else {}
-    failed = None if result.get("state") == "done" and data else data.get("trying") or {}
+    failed = None if state == "done" and data else data.get("trying") or {}
     return replace(
         probe,
         rounds=rounds_from(data.get("rounds", [])),
         took=took,
-        measuring=float(data.get("seconds", 0.0)),
+        begun=float(data.get("begun", 0.0)),
+        ended=float(data.get("written", 0.0)),
+        rows=int(data.get("rows", 0)),
         failed=failed,
-        reason="" if failed is None else str(result.get("line") or "it left no figures"),
+        reason="" if failed is None else line,
     )

@@ -105,7 +105,7 @@ def _line_of(event: Event) -> str:
         )
     if event["event"] == "measured":
         told = ", ".join(f"{name}={value}" for name, value in event["settings"].items()) or "defaults"
-        return f"{told}: {event['seconds']:.3f} s per step"
+        return f"{told}: {event['rows'] / event['seconds']:.1f} samples/s"
     if event["event"] == "evaluate":
         split = event.get("split", "dev")
         where = "" if split == "dev" else f" on {split}"

@@ -59,7 +59,9 @@ class Probe:
     shown: list[dict[str, Any]]
     """Settings that are measured as well, and take no part in the choice."""
     seconds: float
-    """After so many seconds of measuring nothing more is begun."""
+    """So long after the launch the last measurement shall have ended: nothing is begun that would not."""
+    limit: float
+    """So long after the launch the probe is ended on all nodes, whatever it is doing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,8 @@
 """The ``probe`` command: one rank that measures settings by real steps of training, in one process group.
 
-Rank 0 keeps ``probe.json`` in the run's folder: the rounds of ``race``, the settings that are being measured, and the
-seconds since measuring began. It is written before and after each measurement, so that a failure leaves what was found
-before it.
+Rank 0 keeps ``probe.json`` in the run's folder: the rounds of ``race``, the settings that are being measured, the rows
+of a step, and after how many seconds since the launch measuring began, and this was written. That is done before and
+after each measurement, so that a failure leaves what was found before it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from icefield_train.batch_plan import plan_batches
 from icefield_train.config import TrainConfig
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
@@ -68,7 +69,9 @@ class Stopwatch:
         self._loaded, self._ranks, self._precision = loaded, ranks, precision
         self._journal, self._probe = journal, probe
         self._steps = FEWEST_STEPS
-        self._begun = time.monotonic()
+        # The plan was written when the probe was launched, by this node's own clock.
+        self._launched = (journal.run_dir / "plan.json").stat().st_mtime
+        self._begun = self._elapsed()
         self._longest = 0.0
         self._rounds: list[Round] = []
 
@@ -86,14 +89,14 @@ class Stopwatch:
         """Tell whether one more measurement would end in time; rank 0's clock decides."""
         from icefield_train import distributed
 
-        mine = time.monotonic() - self._begun + self._longest <= self._probe.seconds
+        mine = self._elapsed() + self._longest <= self._probe.seconds
         return bool(distributed.gather_from_ranks(self._ranks, mine)[0])
 
     def measure(self, settings: Settings) -> float:
         """Return the seconds per step of these settings, those of the slowest rank."""
         self._write(settings)
         taken = self._take(settings)
-        self._journal.event("measured", settings=settings, seconds=taken)
+        self._journal.event("measured", settings=settings, seconds=taken, rows=self._rows)
         self._journal.log(f"measured {settings or 'defaults'}: {taken:.4f} s per step")
         return taken
 
@@ -130,12 +133,21 @@ class Stopwatch:
         self._longest = max(self._longest, *(one[1] for one in found))
         return max(one[0] for one in found)
 
+    @property
+    def _rows(self) -> int:
+        """How many rows an optimizer step takes, over all ranks."""
+        return plan_batches(self._config, self._ranks.world_size).global_batch_size
+
+    def _elapsed(self) -> float:
+        return time.time() - self._launched
+
     def _write(self, trying: Settings | None) -> None:
         if self._ranks.is_main:
             content = {
                 "rounds": rounds_data(self._rounds),
                 "trying": trying,
-                "steps": self._steps,
-                "seconds": time.monotonic() - self._begun,
+                "rows": self._rows,
+                "begun": self._begun,
+                "written": self._elapsed(),
             }
             write_json(self._journal.run_dir / FILE, content)
