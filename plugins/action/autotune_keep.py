@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from icefield_train.race import FEWEST_ROUNDS, MARGIN
 from plugins.module_utils import autotune, tuned
 from plugins.module_utils.controller_action import ControllerAction
 
@@ -16,38 +15,38 @@ class ActionModule(ControllerAction):
 
     ARGUMENTS: ClassVar[dict[str, Any]] = {
         "search": {"type": "dict", "required": True},
+        "used": {"type": "float", "required": True},
         "settings": {"type": "dict", "required": True},
         "own": {"type": "dict", "required": True},
         "job": {"type": "dict", "required": True},
         "node_types": {"type": "list", "elements": "str", "required": True},
         "stack_lock": {"type": "path", "required": True},
-        "folder": {"type": "path", "required": True},
+        "results": {"type": "path", "required": True},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return ``path`` and ``icefield_summary``."""
+        """Return ``icefield_summary``."""
         search = autotune.search_from(args["search"])
         verdict = search.verdict()
-        settings = args["settings"]
+        settings, path = args["settings"], Path(args["results"])
         record = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "key": tuned.key_of(
-                settings,
-                args["own"],
-                args["job"],
-                node_types=args["node_types"],
-                stack_lock=Path(args["stack_lock"]),
+                settings, args["job"], node_types=args["node_types"], stack_lock=Path(args["stack_lock"])
             ),
+            "own": args["own"],
             "winner": verdict.winner,
             "gain": round(verdict.gain, 4),
-            "rule": f"{MARGIN:.0%} faster than the defaults in each of at least {FEWEST_ROUNDS} rounds",
             "task": settings["task"],
-            "max_length": settings["max_length"],
-            "minutes": round(sum(probe.took for probe in search.probes) / 60, 2),
+            "budget": search.budget,
+            "used": round(args["used"], 1),
             "measured": verdict.measured,
         }
-        path = tuned.save(Path(args["folder"]), record)
+        tuned.save(path, record)
         return {
-            "path": str(path),
-            "icefield_summary": [*autotune.table(verdict), tuned.words_of(record), f"kept for train.yml: {path}"],
+            "icefield_summary": [
+                *autotune.table(verdict),
+                *autotune.notes(search, verdict, args["used"]),
+                f"{tuned.words_of(record)}; kept for train.yml in {path}",
+            ]
         }

@@ -19,24 +19,26 @@ class ActionModule(ControllerAction):
         "job": {"type": "dict", "required": True},
         "node_types": {"type": "list", "elements": "str", "required": True},
         "stack_lock": {"type": "path", "required": True},
-        "folder": {"type": "path", "required": True},
+        "results": {"type": "path", "required": True},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return ``settings``, and ``words`` that say where tuned ones come from ("" where there are none)."""
-        settings, job = args["settings"], args["job"]
-        plain = tunables.untuned(settings)
+        settings, own, job = args["settings"], args["own"], args["job"]
+        plain = {"settings": tunables.untuned(settings), "words": ""}
         # A script is told what it needs, and more ranks may make it another training.
         if not args["use"] or "script" in job:
-            return {"settings": plain, "words": ""}
-        key = tuned.key_of(
-            settings, args["own"], job, node_types=args["node_types"], stack_lock=Path(args["stack_lock"])
-        )
-        record, why = tuned.find(Path(args["folder"]), key)
+            return plain
+        key = tuned.key_of(settings, job, node_types=args["node_types"], stack_lock=Path(args["stack_lock"]))
+        try:
+            record, why = tuned.find(tuned.load(Path(args["results"])), key, own)
+        except ValueError as error:
+            # The run would be the same, only slower: no reason not to begin it.
+            record, why = {}, f"nothing tuned is used: {error}"
         if not record:
             if why:
                 self._display.display(why)
-            return {"settings": plain, "words": ""}
-        words = tuned.words_of(record)
+            return plain
+        found, words = tuned.applied(settings, own, record)
         self._display.display(words)
-        return {"settings": {**plain, **record["winner"]}, "words": words}
+        return {"settings": found, "words": words}

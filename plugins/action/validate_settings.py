@@ -115,7 +115,8 @@ class ActionModule(ControllerAction):
         attach = values["attach"] if args["playbook"] == "train" else ""
         wanted_nodes = None if attach else nodes
         if args["playbook"] == "autotune":
-            yield from settings_machine.check_autotune(values)
+            results = Path(str(self._templar.template(variables["icefield_autotune_file"])))
+            yield from settings_machine.check_autotune(values, results)
         yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes

@@ -86,7 +86,7 @@ class CallbackModule(CallbackBase):
         if self._probe and os.getpid() == self._pid:
             self._display.display("")
             self._display.display(
-                f"the probe '{self._probe}' ends by itself within the minutes that it was given, and leaves nothing behind\n"
+                f"the probe '{self._probe}' ends by itself, within its budget, and leaves nothing behind\n"
                 f"end it now: {self._command('status', f'stop={self._probe}')}"
             )
         if self._following and os.getpid() == self._pid:

@@ -41,11 +41,17 @@ def plan_run(
             code=staged["code"],
             run_dir=run_dir,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
-            probe=Probe(**{name: probe[name] for name in ("tries", "shown", "seconds")}) if probe else None,
+            probe=_probe(probe) if probe else None,
         )
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
     return asdict(plan)
+
+
+def _probe(probe: Mapping[str, Any]) -> Probe:
+    # Ansible's own kinds of dict and list cannot be copied, which asdict does.
+    tries, shown = ([dict(one) for one in probe[name]] for name in ("tries", "shown"))
+    return Probe(tries=tries, shown=shown, seconds=float(probe["seconds"]), limit=float(probe["limit"]))
 
 
 def _staged(job: Mapping[str, Any], home: str) -> dict[str, str]:

@@ -65,8 +65,8 @@ class Verdict:
     gain: float
     """0.07 where it is 7 % faster than the defaults."""
     measured: list[dict[str, Any]]
-    """A line for each of the settings: ``settings``, ``samples_per_second``, ``gain``, ``lowest_gain``, ``repeats``; and
-    ``note``, alone where they could not be measured."""
+    """Of each settings: ``settings``, ``samples_per_second``, ``gain``, ``lowest_gain``, ``repeats``; with ``note`` where
+    there is one, alone where they could not be measured."""
     unsettled: int
     """How many settings were measured too seldom to be chosen, for want of time."""
 
@@ -254,6 +254,18 @@ def table(verdict: Verdict) -> list[str]:
         lines.append((name, f"{row['samples_per_second']:.1f} samples/s", gain, times, mark))
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     return ["  ".join([*(line[c].ljust(widths[c]) for c in range(4)), line[4]]).rstrip() for line in lines]
+
+
+def notes(search: Search, verdict: Verdict, used: float) -> list[str]:
+    """Return the lines on the time of a search: ``used`` seconds of it, and what it was too short for."""
+    count = len(search.probes)
+    lines = [f"{used:.0f} of {search.budget:.0f} s used, by {count} probe{'s' if count != 1 else ''}"]
+    if verdict.unsettled:
+        candidates = len(search.tries) + len(search.layouts) - 1
+        lines.append(
+            f"too little time to settle {verdict.unsettled} of {candidates} candidates; a longer autotune_budget may find more"
+        )
+    return lines
 
 
 def search_from(data: Mapping[str, Any]) -> Search:

@@ -218,7 +218,7 @@ RULES: dict[str, Rule] = {
     "torch_index_url": _matches(r"https?://\S+", "an address that begins with http:// or https://"),
     **{name: _or_auto(whole(1)) for name in ("nproc_per_node", "threads_per_process")},
     "bucket_mb": _or_auto(TRAINING_RULES["bucket_mb"]),
-    "autotune_minutes": number("from 0.5 to 600", lambda value: 0.5 <= value <= 600),
+    "autotune_budget": whole(30, 36000),
     **{
         name: _matches(
             r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True

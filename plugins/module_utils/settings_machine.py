@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import refusal, user_path
-from plugins.module_utils import commands, local_net, podman
+from plugins.module_utils import commands, local_net, podman, tuned
 
 GIB = 1 << 30
 # What a node needs to hold Python, torch and a small model; what it writes; what the nodes' image and its parts take.
@@ -162,11 +162,20 @@ def check_cluster(
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {provision}")
 
 
-def check_autotune(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each setting of a run that a search for the fastest settings has no use for."""
+def check_autotune(values: Mapping[str, Any], results: Path) -> Iterator[str]:
+    """Yield a line for each setting of a run that a search has no use for, and where its results could not be kept.
+
+    Args:
+        values: converted settings of the user.
+        results: file that they are kept in.
+    """
     for name in ("script", "run_id", "attach"):
         if values[name]:
             yield refusal(name, values[name], "nothing with autotune.yml, which measures Icefield's own training")
+    try:
+        tuned.load(results)
+    except ValueError as error:
+        yield str(error)
 
 
 def own_servers(cluster: Cluster) -> bool:

@@ -8,6 +8,7 @@ from plugins.module_utils import run_job, run_plan
 
 SETTINGS = {
     "nproc_per_node": 1,
+    "threads_per_process": "auto",
     "rendezvous_port": 29500,
     "launcher": "torchrun",
     **{f"deadline_{phase}": 60 for phase in run_plan.PHASES},

@@ -12,7 +12,7 @@ WIRE = {"wire_format": "bf16"}
 
 
 class Clock:
-    """Measures by a table of factors on a step of one second; each measurement is told the number of those before it."""
+    """Measures by a table of factors on a step of one second; ``drift`` is told the number of measurements before."""
 
     def __init__(self, factors=(), *, drift=lambda number: 1.0, most=1000):
         self.factors = [(dict(settings), factor) for settings, factor in factors]
