@@ -65,8 +65,8 @@ class Verdict:
     gain: float
     """0.07 where it is 7 % faster than the defaults."""
     measured: list[dict[str, Any]]
-    """Of each settings: ``settings``, ``samples_per_second``, ``gain``, ``lowest_gain``, ``repeats``; with ``note`` where
-    there is one, alone where they could not be measured."""
+    """Lines of ``settings``, ``samples_per_second``, ``gain``, ``lowest_gain``, ``repeats`` and, of some, ``note``; of
+    ``settings`` and ``note`` where they could not be measured."""
     unsettled: int
     """How many settings were measured too seldom to be chosen, for want of time."""
 
@@ -209,7 +209,7 @@ class Search:
 
         Those are by seconds of a step: the probes of a search have the same rows in a step.
         """
-        gain, lowest = score.gain, min(score.gains)
+        gain, lowest = score.gain, min(score.least)
         taken = self._seconds(layout, score.settings)
         if layout:
             usual = statistics.median(self._seconds({}, {}))
@@ -262,9 +262,8 @@ def notes(search: Search, verdict: Verdict, used: float) -> list[str]:
     lines = [f"{used:.0f} of {search.budget:.0f} s used, by {count} probe{'s' if count != 1 else ''}"]
     if verdict.unsettled:
         candidates = len(search.tries) + len(search.layouts) - 1
-        lines.append(
-            f"too little time to settle {verdict.unsettled} of {candidates} candidates; a longer autotune_budget may find more"
-        )
+        short = f"too little time to settle {verdict.unsettled} of {candidates} candidates"
+        lines.append(f"{short}; a longer autotune_budget may find more")
     return lines
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from icefield_train.race import ROUNDS, combined, race, rounds_data, rounds_from, scores, winner
+from icefield_train.race import ROUNDS, affordable, combined, race, rounds_data, rounds_from, scores, winner
 
 BUCKETS = [{"bucket_mb": size} for size in (2, 10, 25)]
 DENSE = {"embedding_exchange": "dense"}
@@ -76,6 +76,14 @@ def test_a_gain_within_the_margin_or_not_in_every_round_leaves_the_defaults():
     assert winner(scores([rounds[0], rounds[2]])).settings == DENSE
 
 
+def test_a_moment_in_which_the_defaults_were_slow_makes_no_winner():
+    # The mean of the defaults is 25 % slower than the try, the faster of them is as fast as it is.
+    rounds = [[({}, 1.5), (DENSE, 1.0), ({}, 1.0)]] * 3
+    assert scores(rounds)[1].gain == pytest.approx(0.25)
+    assert scores(rounds)[1].least == (0.0, 0.0, 0.0)
+    assert winner(scores(rounds)) is None
+
+
 @pytest.mark.parametrize("rate", [0.9, 1.1])
 def test_a_machine_that_becomes_faster_or_slower_makes_no_winner(rate):
     assert winner(scores(Clock(drift=lambda number: rate**number).run([DENSE]))) is None
@@ -95,6 +103,25 @@ def test_nothing_is_begun_that_does_not_fit_and_the_defaults_always_are():
         assert len(clock.asked) == max(most, 1)
         assert rounds[0][0] == ({}, 1.0)
         assert sum(map(len, rounds)) == len(clock.asked)
+
+
+@pytest.mark.parametrize(
+    ("measurements", "tries", "shown"),
+    # Two rounds of four tries and one that is shown: 7 + 6 measurements; without it 6 + 5; of three 5 + 5; of one 3 + 3.
+    [(13, 4, 1), (12, 4, 0), (11, 4, 0), (10, 3, 0), (9, 2, 0), (7, 1, 0), (6, 1, 0), (0, 1, 0)],
+)
+def test_no_more_is_tried_than_two_rounds_have_time_for(measurements, tries, shown):
+    candidates = [*BUCKETS, DENSE]
+    assert affordable(candidates, [WIRE], measurements) == (candidates[:tries], [WIRE][:shown])
+    clock = Clock(most=measurements)
+    rounds = clock.run(*affordable(candidates, [WIRE], measurements))
+    if measurements >= 6:
+        assert len(rounds) > 1
+        assert rounds[1][-1][0] == {}
+
+
+def test_with_nothing_to_try_what_is_shown_stays():
+    assert affordable([], [WIRE], 0) == ([], [WIRE])
 
 
 def test_the_defaults_alone_are_measured_as_often_as_anything():

@@ -22,7 +22,7 @@ from icefield_train.config import TrainConfig
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
 from icefield_train.plan import Probe, load_plan
-from icefield_train.race import Round, Settings, race, rounds_data
+from icefield_train.race import Round, Settings, affordable, race, rounds_data
 from icefield_train.status import write_json
 from icefield_train.train import be_rank
 
@@ -82,15 +82,20 @@ class Stopwatch:
         taken = self._take({})
         self._steps = min(MOST_STEPS, max(FEWEST_STEPS, math.ceil(SECONDS / taken)))
         self._longest *= (self._steps + WARM_UP) / (FEWEST_STEPS + WARM_UP)
-        race(self._probe.tries, self._probe.shown, self.measure, self.fits, self._rounds)
+        tries, shown = affordable(self._probe.tries, self._probe.shown, self._measurements())
+        race(tries, shown, self.measure, self.fits, self._rounds)
         self._write(None)
 
     def fits(self) -> bool:
-        """Tell whether one more measurement would end in time; rank 0's clock decides."""
+        """Tell whether one more measurement would end in time."""
+        return self._measurements() > 0
+
+    def _measurements(self) -> int:
+        """Return how many more measurements would end in time, each as long as the longest; rank 0's clock decides."""
         from icefield_train import distributed
 
-        mine = self._elapsed() + self._longest <= self._probe.seconds
-        return bool(distributed.gather_from_ranks(self._ranks, mine)[0])
+        mine = math.floor((self._probe.seconds - self._elapsed()) / self._longest)
+        return int(distributed.gather_from_ranks(self._ranks, mine)[0])
 
     def measure(self, settings: Settings) -> float:
         """Return the seconds per step of these settings, those of the slowest rank."""

@@ -21,7 +21,7 @@ Round = list[tuple[Settings, float]]
 # Rounds until no more is asked, and those that a choice takes at least.
 ROUNDS = 3
 FEWEST_ROUNDS = 2
-# What is chosen has to be so much faster than the defaults in each of its rounds: 3 %.
+# What is chosen has to be so much faster than each measurement of the defaults in each of its rounds: 3 %.
 MARGIN = 0.03
 
 
@@ -33,7 +33,9 @@ class Score:
     seconds: float
     """Per step, the median of all rounds."""
     gains: tuple[float, ...]
-    """By round: 0.07 where they were 7 % faster than the defaults of that round."""
+    """By round: 0.07 where they were 7 % faster than the defaults of that round, by the mean of these."""
+    least: tuple[float, ...]
+    """The same, by the fastest of the defaults of that round: a machine that was slow for a moment proves nothing."""
 
     @property
     def gain(self) -> float:
@@ -42,8 +44,8 @@ class Score:
 
     @property
     def wins(self) -> bool:
-        """Whether these settings are faster than the defaults, beyond what their rounds differ from each other."""
-        return len(self.gains) >= FEWEST_ROUNDS and min(self.gains) >= MARGIN
+        """Whether these settings were faster than the defaults whenever both were measured in the same round."""
+        return len(self.gains) >= FEWEST_ROUNDS and min(self.least) >= MARGIN
 
 
 def race(
@@ -79,6 +81,23 @@ def race(
             alive.append(together)
 
 
+def affordable(
+    tries: Sequence[Settings], shown: Sequence[Settings], measurements: int
+) -> tuple[list[Settings], list[Settings]]:
+    """Return as many tries, the first ones, as so many measurements can decide on, and what is shown beside them.
+
+    Few that are measured twice tell something, many that are measured once do not. One try is always left.
+    """
+    for count in range(len(tries), 0, -1):
+        for beside in (list(shown), []):
+            first = 2 + count + len(beside)
+            # Those that did not drop out, and the best of each setting together.
+            second = 2 + math.ceil(count / 2) + len(beside) + (count > 1)
+            if first + second <= measurements:
+                return list(tries[:count]), beside
+    return list(tries[:1]), [] if tries else list(shown)
+
+
 def fastest(rounds: Sequence[Round], alive: Sequence[Settings]) -> list[Settings]:
     """Return the faster half of these settings, at least one of them, the fastest first."""
     ranked = sorted((score for score in scores(rounds) if score.settings in alive), key=lambda score: -score.gain)
@@ -100,20 +119,25 @@ def combined(rounds: Sequence[Round], alive: Sequence[Settings]) -> Settings:
 def scores(rounds: Sequence[Round]) -> list[Score]:
     """Return the scores in the order in which settings were first measured; the defaults' gains are 0."""
     seconds: dict[str, list[float]] = {}
-    gains: dict[str, list[float]] = {}
+    gains: dict[str, list[tuple[float, float]]] = {}
     known: dict[str, Settings] = {}
     for found in rounds:
         defaults = [taken for settings, taken in found if not settings]
         if not defaults:
             continue
-        usual = statistics.fmean(defaults)
+        usual, fast = statistics.fmean(defaults), min(defaults)
         for settings, taken in found:
             key = repr(sorted(settings.items()))
             known[key] = settings
             seconds.setdefault(key, []).append(taken)
-            gains.setdefault(key, []).append(usual / taken - 1 if settings else 0.0)
+            gains.setdefault(key, []).append((usual / taken - 1, fast / taken - 1) if settings else (0.0, 0.0))
     return [
-        Score(settings=settings, seconds=statistics.median(seconds[key]), gains=tuple(gains[key]))
+        Score(
+            settings=settings,
+            seconds=statistics.median(seconds[key]),
+            gains=tuple(gain for gain, _ in gains[key]),
+            least=tuple(least for _, least in gains[key]),
+        )
         for key, settings in known.items()
     ]
 
