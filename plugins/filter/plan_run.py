@@ -9,7 +9,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from icefield_train.plan import Probe
-from plugins.module_utils import run_job, run_plan, script_plan
+from plugins.module_utils import run_job, run_plan, script_plan, tunables
 
 
 def plan_run(
@@ -93,7 +93,9 @@ def train_config(
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
     used = script_plan.USED if "script" in job else run_plan.used_settings(settings)
-    command = run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands, used)
+    # What is tuned later shall not make the repeated run another one: what was tuned by now is told by its values.
+    told = {**settings, **job["sources"], "autotune": False}
+    command = run_plan.repeat_command(told, tunables.untuned(defaults), int(nodes), commands, used)
     if "script" in job:
         return script_plan.config_of(job, settings, home, command)
     staged = _staged(job, home)

@@ -22,6 +22,7 @@ LAUNCH = (
     "nproc_per_node",
     "threads_per_process",
     "rendezvous_port",
+    "autotune",
     *(f"deadline_{phase}" for phase in PHASES),
 )
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.

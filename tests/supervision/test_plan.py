@@ -68,7 +68,7 @@ def test_a_node_without_a_part_in_the_run_is_named(make_plan):
 
 
 def test_the_ranks_of_a_probe_measure_and_do_not_train(make_plan):
-    plan = make_plan(probe={"tries": [{"bucket_mb": 2}], "shown": [], "seconds": 9.5})
+    plan = make_plan(probe={"tries": [{"bucket_mb": 2}], "shown": [], "seconds": 9.5, "limit": 20})
     assert plan.probe.tries == [{"bucket_mb": 2}]
     command = launchers.rank_command(plan)
     assert command[command.index("--") + 4 :] == ["probe", "--run-dir", plan.run_dir]

@@ -59,27 +59,31 @@ def inputs(tmp_path):
 
 def test_ranks_measure_the_same_settings_together_and_rank_0_keeps_the_figures(tmp_path, inputs):
     tries, shown = [{"bucket_mb": 1}, {"embedding_exchange": "dense"}], [{"wire_format": "bf16"}]
-    codes, found = run_probe(tmp_path / "p", 2, {"tries": tries, "shown": shown, "seconds": 60}, **inputs)
+    codes, found = run_probe(tmp_path / "p", 2, {"tries": tries, "shown": shown, "seconds": 60, "limit": 90}, **inputs)
     assert codes == [0, 0], (tmp_path / "p/logs/rank-0.log").read_text()
     rounds = rounds_from(found["rounds"])
     assert [settings for settings, _ in rounds[0]] == [{}, *tries, *shown, {}]
     assert len(rounds) >= 2
     assert all(seconds > 0 for one in rounds for _, seconds in one)
     assert found["trying"] is None
-    assert 0 < found["seconds"] < 60
+    # Seconds since the plan was written: ranks start, which takes its time, and then measure.
+    assert 0 < found["begun"] < found["written"] < 60
+    assert found["rows"] == 12
     events = [json.loads(line) for line in (tmp_path / "p/events.jsonl").read_text().splitlines()]
     assert sum(event["event"] == "measured" for event in events) == sum(map(len, rounds))
 
 
 def test_no_time_measures_the_defaults_once(tmp_path, inputs):
-    codes, found = run_probe(tmp_path / "p", 1, {"tries": [{"bucket_mb": 1}], "shown": [], "seconds": 0.001}, **inputs)
+    codes, found = run_probe(
+        tmp_path / "p", 1, {"tries": [{"bucket_mb": 1}], "shown": [], "seconds": 0.001, "limit": 90}, **inputs
+    )
     assert codes == [0]
     assert [[one["settings"] for one in each] for each in found["rounds"]] == [[{}]]
 
 
 def test_settings_that_fail_are_named_with_what_was_found_before_them(tmp_path, inputs):
     tries = [{"bucket_mb": 1}, {"bucket_mb": 0}]
-    codes, found = run_probe(tmp_path / "p", 1, {"tries": tries, "shown": [], "seconds": 60}, **inputs)
+    codes, found = run_probe(tmp_path / "p", 1, {"tries": tries, "shown": [], "seconds": 60, "limit": 90}, **inputs)
     assert codes == [1]
     assert found["trying"] == {"bucket_mb": 0}
     assert [one["settings"] for one in found["rounds"][0]] == [{}, {"bucket_mb": 1}]

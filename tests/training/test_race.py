@@ -107,7 +107,7 @@ def test_nothing_is_begun_that_does_not_fit_and_the_defaults_always_are():
 
 @pytest.mark.parametrize(
     ("measurements", "tries", "shown"),
-    # Two rounds of four tries and one that is shown: 7 + 6 measurements; without it 6 + 5; of three 5 + 5; of one 3 + 3.
+    # Two rounds of four tries and one shown: 7 + 6 measurements; without it 6 + 5; of three 5 + 5; of one 3 + 3
     [(13, 4, 1), (12, 4, 0), (11, 4, 0), (10, 3, 0), (9, 2, 0), (7, 1, 0), (6, 1, 0), (0, 1, 0)],
 )
 def test_no_more_is_tried_than_two_rounds_have_time_for(measurements, tries, shown):
