@@ -11,7 +11,8 @@ from tests.conftest import ROOT, RUNS
 pytestmark = pytest.mark.cluster
 
 FILE = ROOT / "autotune.json"
-BUDGET = 80
+# Seconds of a search; the second where a busy machine does not even come to its first measurement in the first.
+BUDGETS = (90, 300)
 # Few rows, so that a step is short and the search comes to several rounds.
 JOB = {"global_batch_size": 8}
 BUILT_IN = {"bucket_mb": 5, "embedding_exchange": "auto", "wire_format": "fp32"}
@@ -30,9 +31,17 @@ def results_of_the_user():
 
 @pytest.fixture(scope="module")
 def search(cluster):
-    code, output = cluster.play("autotune.yml", autotune_budget=BUDGET, **JOB)
-    assert code == 0, output
-    return json.loads(FILE.read_text()), output
+    for budget in BUDGETS:
+        code, output = cluster.play("autotune.yml", autotune_budget=budget, **JOB)
+        if code == 0:
+            return json.loads(FILE.read_text()), output
+        assert last_line(output).endswith("that were left for it are over (setting autotune_budget)"), output
+        assert not FILE.exists()
+    raise AssertionError(output)
+
+
+def last_line(output):
+    return [line for line in output.splitlines() if line.strip()][-1]
 
 
 def left_of_probes(cluster):
@@ -89,9 +98,9 @@ def test_the_winner_is_the_fastest_that_beat_the_defaults_each_time_and_keeps_re
 
 def test_the_time_that_was_used_is_told_and_kept(search):
     (record,) = search[0]["results"]
-    assert record["budget"] == BUDGET
-    assert f"{record['used']:.0f} of {BUDGET} s used, by 1 probe" in search[1].splitlines()
-    assert search[1].rstrip().splitlines()[-1].endswith(f"; kept for train.yml in {FILE}")
+    assert record["budget"] in BUDGETS
+    assert f"{record['used']:.0f} of {record['budget']:.0f} s used, by 1 probe" in search[1].splitlines()
+    assert last_line(search[1]).endswith(f"; kept for train.yml in {FILE}")
 
 
 def test_nothing_of_a_search_is_left_on_the_nodes(search, cluster):
@@ -101,7 +110,7 @@ def test_nothing_of_a_search_is_left_on_the_nodes(search, cluster):
 def test_training_uses_the_winner_and_says_so(search, cluster):
     (record,) = search[0]["results"]
     config, plan, output, page = train(cluster)
-    words = search[1].rstrip().splitlines()[-1].split("; kept")[0]
+    words = last_line(search[1]).split("; kept")[0]
     assert words.startswith(f"tuned on {record['date'][:10]}: ")
     assert output.splitlines().count(words) == 1
     assert config["tuned"] == words
@@ -126,7 +135,7 @@ def test_training_takes_each_tuned_setting_but_those_of_the_user(search, cluster
 
 def test_a_probe_whose_rank_is_killed_ends_everywhere_with_the_reason_and_leaves_nothing(cluster):
     before = FILE.read_bytes() if FILE.exists() else None
-    process = cluster.start("autotune.yml", autotune_budget=BUDGET, **JOB)
+    process = cluster.start("autotune.yml", autotune_budget=BUDGETS[-1], **JOB)
     victim, pid = cluster.nodes[1], 0
     until = time.monotonic() + 120
     while not pid and time.monotonic() < until and process.poll() is None:
@@ -138,7 +147,7 @@ def test_a_probe_whose_rank_is_killed_ends_everywhere_with_the_reason_and_leaves
     cluster.on(victim, f"kill -KILL {pid}")
     output, _ = process.communicate(timeout=120)
     assert process.returncode != 0
-    line = [line for line in output.splitlines() if line.strip()][-1]
+    line = last_line(output)
     assert f"the default settings cannot be measured: {victim} rank 1 (" in line
     assert "killed" in line
     assert left_of_probes(cluster) == {}
@@ -151,6 +160,6 @@ def test_a_broken_file_is_refused_before_any_node_is_touched(cluster):
     code, output = cluster.play("autotune.yml", **JOB)
     assert code != 0
     assert "TASK [stage" not in output
-    line = [line for line in output.splitlines() if line.strip()][-1]
+    line = last_line(output)
     assert f"{FILE} is not what autotune.yml writes (" in line
     assert FILE.read_text() == "{"
