@@ -170,8 +170,8 @@ def applied(settings: Mapping[str, Any], own: Settings, record: Mapping[str, Any
 def words_of(record: Mapping[str, Any]) -> str:
     """Return a result that is used as a whole in one line."""
     winner = record["winner"]
-    gain = f" ({100 * record['gain']:+.0f} %)" if winner else " are the fastest"
-    return f"tuned on {record['date'][:10]}: {told(winner)}{gain}"
+    words = f"{told(winner)} ({100 * record['gain']:+.0f} %)" if winner else "nothing was faster than the defaults"
+    return f"tuned on {record['date'][:10]}: {words}"
 
 
 def _faults(record: Any) -> Iterator[str]:
