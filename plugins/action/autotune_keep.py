@@ -29,6 +29,10 @@ class ActionModule(ControllerAction):
         search = autotune.search_from(args["search"])
         verdict = search.verdict()
         settings, path = args["settings"], Path(args["results"])
+        shown = [*autotune.table(verdict), *autotune.notes(search, verdict, args["used"])]
+        # That the defaults won was not found out then; an earlier search may have found more.
+        if search.candidates and verdict.unsettled == search.candidates:
+            return {"icefield_summary": [*shown, "nothing was kept"]}
         record = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "key": tuned.key_of(
@@ -44,9 +48,5 @@ class ActionModule(ControllerAction):
         }
         tuned.save(path, record)
         return {
-            "icefield_summary": [
-                *autotune.table(verdict),
-                *autotune.notes(search, verdict, args["used"]),
-                f"{tuned.words_of(record)}; kept for train.yml in {path}",
-            ]
+            "icefield_summary": [*shown, f"{tuned.words_of(record)}; kept for train.yml in {path}"],
         }

@@ -134,6 +134,11 @@ class Search:
                     row["note"] = "no time was left to look at the defaults again"
         return Verdict(winner=found[0], gain=found[1], measured=rows, unsettled=self._unsettled())
 
+    @property
+    def candidates(self) -> int:
+        """How many settings are to be compared with the defaults."""
+        return len(self.tries) + len(self.layouts) - 1
+
     def _unsettled(self) -> int:
         """Return how many candidates were neither measured twice nor dropped out, nor failed."""
         failed = [{**probe.layout, **(probe.failed or {})} for probe in self.probes if probe.failed is not None]
@@ -261,8 +266,7 @@ def notes(search: Search, verdict: Verdict, used: float) -> list[str]:
     count = len(search.probes)
     lines = [f"{used:.0f} of {search.budget:.0f} s used, by {count} probe{'s' if count != 1 else ''}"]
     if verdict.unsettled:
-        candidates = len(search.tries) + len(search.layouts) - 1
-        short = f"too little time to settle {verdict.unsettled} of {candidates} candidates"
+        short = f"too little time to settle {verdict.unsettled} of {search.candidates} candidates"
         lines.append(f"{short}; a longer autotune_budget may find more")
     return lines
 

@@ -11,7 +11,7 @@ from tests.conftest import ROOT, RUNS
 pytestmark = pytest.mark.cluster
 
 FILE = ROOT / "autotune.json"
-# Seconds of a search; the second where a busy machine does not even come to its first measurement in the first.
+# Seconds of a search; the second where the first one is too little for a busy machine.
 BUDGETS = (90, 300)
 # Few rows, so that a step is short and the search comes to several rounds.
 JOB = {"global_batch_size": 8}
@@ -33,10 +33,11 @@ def results_of_the_user():
 def search(cluster):
     for budget in BUDGETS:
         code, output = cluster.play("autotune.yml", autotune_budget=budget, **JOB)
-        if code == 0:
+        if FILE.exists():
+            assert code == 0, output
             return json.loads(FILE.read_text()), output
-        assert last_line(output).endswith("that were left for it are over (setting autotune_budget)"), output
-        assert not FILE.exists()
+        short = ("nothing was kept", "that were left for it are over (setting autotune_budget)")
+        assert last_line(output).endswith(short), output
     raise AssertionError(output)
 
 
