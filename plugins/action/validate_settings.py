@@ -46,7 +46,10 @@ class ActionModule(ControllerAction):
     _stopped: list[dict[str, str]]
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault."""
+        """Return ``settings`` (converted) and ``defaults``, or fail with one line for each fault.
+
+        ``given`` are the names of the settings that were given by -e.
+        """
         self._stopped = []
         specs = yaml.safe_load(Path(args["specs"]).read_text())
         known = settings_check.of_playbook(settings_check.settings_of(specs), args["playbook"])
@@ -72,6 +75,7 @@ class ActionModule(ControllerAction):
         return {
             "settings": values,
             "defaults": {name: setting.default for name, setting in known.items()},
+            "given": sorted(set(extra) & set(known)),
             "stopped": self._stopped,
         }
 
@@ -131,6 +135,9 @@ class ActionModule(ControllerAction):
         stop = values["stop"] if args["playbook"] == "status" else ""
         attach = values["attach"] if args["playbook"] == "train" else ""
         wanted_nodes = None if attach else nodes
+        if args["playbook"] == "autotune":
+            results = Path(str(self._templar.template(variables["icefield_autotune_file"])))
+            yield from settings_machine.check_autotune(values, results)
         yield from settings_machine.check_cluster(args["playbook"], wanted_nodes, cluster, stop=stop, attach=attach)
         if backend == "local" and args["playbook"] == "provision":
             wanted_nodes = 2 if nodes is None else nodes

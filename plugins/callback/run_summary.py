@@ -33,6 +33,8 @@ class CallbackModule(CallbackBase):
         self._lines: list[str] = []
         self._faults: list[str] = []
         self._following = ""
+        # A probe of autotune.yml, in place of a run: it ends without anybody's doing.
+        self._probe = ""
         self._commands: dict[str, Any] = {}
         # Workers are forks of this process and must stay silent at their end.
         self._pid = os.getpid()
@@ -44,9 +46,10 @@ class CallbackModule(CallbackBase):
         self._lines += data.get("icefield_summary", [])
         facts = data.get("ansible_facts", {})
         self._following = facts.get("__follow_name", self._following)
+        self._probe = facts.get("__probe_name", self._probe)
         self._commands = facts.get("__follow_commands", self._commands)
         if "icefield_ended" in data:
-            self._following = ""
+            self._following = self._probe = ""
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Remember why a task failed."""
@@ -64,7 +67,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Print it all."""
-        self._following = ""
+        self._following = self._probe = ""
         if self._lines:
             self._display.display("")
         for line in self._lines:
@@ -80,6 +83,12 @@ class CallbackModule(CallbackBase):
         return commands.playbook(playbook, setting, **self._commands)
 
     def _interrupted(self) -> None:
+        if self._probe and os.getpid() == self._pid:
+            self._display.display("")
+            self._display.display(
+                f"the probe '{self._probe}' ends by itself, within its budget, and leaves nothing behind\n"
+                f"end it now: {self._command('status', f'stop={self._probe}')}"
+            )
         if self._following and os.getpid() == self._pid:
             self._display.display("")
             self._display.display(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from plugins.module_utils import benchmark_places, run_plan
+from plugins.module_utils import benchmark_places, run_plan, tunables
 
-# What every run of a benchmark has of itself, or of its place.
-_OF_A_RUN = ("recipe", "measure_only")
+# What every run of a benchmark has of itself, or of its place, and what none of them takes.
+_OF_A_RUN = ("recipe", "measure_only", "autotune")
 
 
 def benchmark_command(
@@ -24,7 +24,8 @@ def benchmark_command(
     """
     used = {*run_plan.used_settings(values), "recipes", "repeats"} - {*_OF_A_RUN}
     nodes = ",".join(map(str, values["nodes"]))
-    return run_plan.repeat_command({**values, **job["sources"]}, defaults, nodes, options, used, "benchmark")
+    told = {**values, **job["sources"]}
+    return run_plan.repeat_command(told, tunables.untuned(defaults), nodes, options, used, "benchmark")
 
 
 class FilterModule:

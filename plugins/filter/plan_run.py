@@ -9,7 +9,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from plugins.module_utils import ccl_choice, run_job, run_plan, script_plan, stack_file, stack_job
+from icefield_train.plan import Probe
+from plugins.module_utils import ccl_choice, run_job, run_plan, script_plan, stack_file, stack_job, tunables
 
 
 def plan_run(
@@ -21,6 +22,7 @@ def plan_run(
     *,
     env: str,
     ccl: str,
+    probe: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the plan of a run as plain values.
 
@@ -32,6 +34,7 @@ def plan_run(
         home: folder of Icefield on the nodes.
         env: the stack's Python environment on the nodes.
         ccl: folder of oneCCL and our backend on the nodes.
+        probe: what the ranks measure in place of training, as the action ``autotune_step`` gives it.
     """
     staged = _staged(job, home)
     run_dir = f"{home}/runs/{job['run_id']}"
@@ -46,10 +49,17 @@ def plan_run(
             run_dir=run_dir,
             ccl=ccl,
             script=script_plan.make_script(job["script"], staged, run_dir) if "script" in job else None,
+            probe=_probe(probe) if probe else None,
         )
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
     return asdict(plan)
+
+
+def _probe(probe: Mapping[str, Any]) -> Probe:
+    # Ansible's own kinds of dict and list cannot be copied, which asdict does.
+    tries, shown = ([dict(one) for one in probe[name]] for name in ("tries", "shown"))
+    return Probe(tries=tries, shown=shown, seconds=float(probe["seconds"]), limit=float(probe["limit"]))
 
 
 def _staged(job: Mapping[str, Any], home: str) -> dict[str, str]:
@@ -101,11 +111,14 @@ def train_config(
     *,
     nodes: int,
     commands: Mapping[str, Any],
+    tuned: str = "",
 ) -> dict[str, Any]:
     """Return config.json of a run: the user's settings with the staged folders in place of their sources."""
     digests = {tree["kind"]: tree["digest"] for tree in job["trees"]}
     used = script_plan.USED if "script" in job else run_plan.used_settings(settings)
-    command = run_plan.repeat_command({**settings, **job["sources"]}, defaults, int(nodes), commands, used)
+    # What is tuned later shall not make the repeated run another one: what was tuned by now is told by its values.
+    told = {**settings, **job["sources"], "autotune": False}
+    command = run_plan.repeat_command(told, tunables.untuned(defaults), int(nodes), commands, used)
     if "script" in job:
         return script_plan.config_of(job, settings, home, command)
     staged = _staged(job, home)
@@ -121,6 +134,7 @@ def train_config(
         "tokens_dir": f"{home}/stage/tokens",
         "git_commit": job["git_commit"],
         "command": command,
+        "tuned": tuned,
     }
 
 

@@ -88,6 +88,7 @@ def _host(node: Mapping[str, Any]) -> dict[str, Any]:
             "icefield_address": node["private"],
             "icefield_instance": node["id"],
             "icefield_usd_hour": node["usd_hour"],
+            "icefield_instance_type": node["type"],
             "ansible_user": node["user"],
         },
     }

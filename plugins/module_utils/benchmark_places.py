@@ -11,6 +11,7 @@ from icefield_train.rules import refusal
 from icefield_train.tasks import TASKS
 from plugins.module_utils import benchmark_order, run_job
 from plugins.module_utils.benchmark_order import Place
+from plugins.module_utils.tunables import AUTO, untuned
 
 # Rows of a rank where the user names no batch: as in the article, as many on any number of nodes.
 DEFAULT_BATCH = 32
@@ -45,7 +46,7 @@ def faults(values: Mapping[str, Any], counts: Sequence[int]) -> Iterator[str]:
         settings = settings_of(completed(values, nodes), Place("article", nodes, 1), {})
         config = TrainConfig(**run_job.training_settings(settings))
         kind = TASKS[values["task"]].kind
-        if fault := recipe_fault(config, kind, nodes * int(values["nproc_per_node"])):
+        if fault := recipe_fault(config, kind, nodes * int(settings["nproc_per_node"])):
             yield fault
             return
 
@@ -58,11 +59,13 @@ def run_id(benchmark: str, place: Place) -> str:
 def completed(values: Mapping[str, Any], cluster_nodes: int) -> dict[str, Any]:
     """Return the settings of a benchmark: ``nodes`` is the list of its numbers of nodes, and a batch is named.
 
+    What autotune.yml found is for one number of nodes; settings that are left open get their built-in values.
+
     Args:
         values: converted settings of the user.
         cluster_nodes: number of nodes that the cluster has.
     """
-    found = {**values, "measure_only": True}
+    found = {**untuned(values), "measure_only": True}
     found["nodes"] = list(values.get("nodes") or benchmark_order.doubled(cluster_nodes))
     if not values["global_batch_size"] and not values["per_device_batch_size"]:
         found["per_device_batch_size"] = DEFAULT_BATCH
@@ -82,7 +85,8 @@ def settings_of(values: Mapping[str, Any], place: Place, defaults: Mapping[str, 
         found["launcher"] = "torchrun"
         fields = TrainConfig.__dataclass_fields__
         found.update({name: defaults.get(name, fields[name].default) for name in TUNING})
-    return found
+        found["threads_per_process"] = AUTO
+    return untuned(found)
 
 
 def places(job: Mapping[str, Any], values: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[dict[str, Any]]:

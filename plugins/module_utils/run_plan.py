@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from icefield_train import plan as plans
-from icefield_train.plan import Node, Plan, Script
+from icefield_train.plan import Node, Plan, Probe, Script
 from icefield_train.rules import refusal
 from plugins.module_utils import ccl_choice, ccl_workers, commands, run_job, stack_file
 from plugins.module_utils.node_cpu import threads_per_rank
@@ -18,7 +18,15 @@ PHASES = ("start", "rendezvous", "step", "evaluate", "save")
 # A script does not tell what it does: the only thing to be seen is that it does nothing.
 SCRIPT_PHASES = ("start", "rendezvous", "silence")
 # What train.yml takes beside the settings of the training itself.
-LAUNCH = ("stack", "launcher", "nproc_per_node", "rendezvous_port", *(f"deadline_{phase}" for phase in PHASES))
+LAUNCH = (
+    "stack",
+    "launcher",
+    "nproc_per_node",
+    "threads_per_process",
+    "rendezvous_port",
+    "autotune",
+    *(f"deadline_{phase}" for phase in PHASES),
+)
 # What a rank takes to train a small model; a node's first rank is let through whatever it has.
 RANK_MEMORY = 1 << 30
 _PLAIN = re.compile(r"[\w./:@%+,-]*", re.ASCII)
@@ -60,6 +68,7 @@ def make_plan(
     stack: stack_file.Stack,
     ccl: str,
     script: Script | None = None,
+    probe: Probe | None = None,
 ) -> Plan:
     """Return the plan.
 
@@ -73,11 +82,12 @@ def make_plan(
         stack: the stack of the environment.
         ccl: folder of oneCCL and our backend over it on the nodes.
         script: what the ranks run in place of Icefield's training.
+        probe: what they measure in place of it.
 
     Raises:
         ValueError: a node has measured nothing, or not for the address that it has.
     """
-    nproc = int(settings["nproc_per_node"])
+    nproc, threads = int(settings["nproc_per_node"]), settings["threads_per_process"]
     stock = settings.get("recipe") == "article" and script is None
     chosen = None if stock else ccl_choice.choose(settings, stack, ccl)
     # Only the bindings' oneCCL has threads of its own.
@@ -97,8 +107,7 @@ def make_plan(
                 address=node["address"],
                 interface=tuning["interface"],
                 first_rank=index * nproc,
-                # The article's recipe is not tuned: launcher and libraries choose, as they come.
-                threads=0 if stock else share.threads or threads_per_rank(tuning["cpus"], nproc),
+                threads=_threads(tuning["cpus"], nproc, share, stock=stock) if threads == "auto" else int(threads),
                 cores=[[] for _ in range(nproc)] if stock else share.ranks or cores_of_ranks(tuning, nproc),
                 preload="" if stock else tuning["preload"],
                 cpus=tuning["cpus"] / nproc,
@@ -126,7 +135,16 @@ def make_plan(
         ),
         ccl=chosen,
         script=script,
+        probe=probe,
     )
+
+
+def _threads(cpus: float, nproc: int, share: ccl_workers.Share, *, stock: bool) -> int:
+    """Return the threads of a rank where the user names no number; 0 leaves it to the program.
+
+    The article's recipe is not tuned: launcher and libraries choose, as they come.
+    """
+    return 0 if stock else share.threads or threads_per_rank(cpus, nproc)
 
 
 def used_settings(settings: Mapping[str, Any]) -> list[str]:

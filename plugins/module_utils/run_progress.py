@@ -103,6 +103,9 @@ def _line_of(event: Event) -> str:
             f"{event['steps']} steps of {event['global_batch_size']} rows in {counted(event['epochs'], 'epoch')}; "
             f"{event['train_rows']} training rows, {event['dev_rows']} dev rows"
         )
+    if event["event"] == "measured":
+        told = ", ".join(f"{name}={value}" for name, value in event["settings"].items()) or "defaults"
+        return f"{told}: {event['rows'] / event['seconds']:.1f} samples/s"
     if event["event"] == "evaluate":
         split = event.get("split", "dev")
         where = "" if split == "dev" else f" on {split}"

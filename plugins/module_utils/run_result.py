@@ -55,6 +55,7 @@ def result_table(run_dir: Path) -> list[str]:
         ),
         *_collectives(metrics),
         *_gradients(metrics),
+        *([("settings", config["tuned"], "")] if config.get("tuned") else []),
         ("time", duration(metrics.get("wall_seconds", 0)), f"training {duration(metrics.get('train_seconds', 0))}"),
         *scores,
     ]

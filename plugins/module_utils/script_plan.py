@@ -14,7 +14,7 @@ USED = (
     *script_job.SETTINGS,
     "data_dir",
     "model",
-    *("stack", "collectives", "launcher", "nproc_per_node", "rendezvous_port"),
+    *("stack", "collectives", "launcher", "nproc_per_node", "threads_per_process", "rendezvous_port"),
     *(f"deadline_{phase}" for phase in run_plan.SCRIPT_PHASES),
 )
 # Kind of a staged folder -> what a script's arguments call it; the variable that tells it is ICEFIELD_ and this.

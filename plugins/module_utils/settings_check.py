@@ -14,13 +14,21 @@ from typing import Any
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.rules import Rule, number, refusal, whole
 from plugins.module_utils import benchmark_order, conda_settings, local_net, podman
+from plugins.module_utils.tunables import AUTO
 
 # Names that Ansible, Molecule and our own plays may pass; everything else given by -e has to be a setting.
 FOREIGN_NAMES = re.compile(r"(ansible|molecule)_|__")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
-_TYPES["counts"] = "numbers of nodes from 1 on, each once, such as 1,2,4"
+_TYPES = {
+    "raw": "a whole number or auto",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "list": "a list",
+    "counts": "numbers of nodes from 1 on, each once, such as 1,2,4",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +119,10 @@ def _to_int(value: Any) -> int:
     return int(value)
 
 
+def _to_int_or_auto(value: Any) -> Any:
+    return AUTO if str(value).strip().lower() == AUTO else _to_int(value)
+
+
 def _to_float(value: Any) -> float:
     if isinstance(value, bool) or not math.isfinite(float(value)):
         raise ValueError(value)
@@ -137,6 +149,8 @@ def _to_list(value: Any) -> list[str]:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    # The only type of argument specs that takes numbers and a word.
+    "raw": _to_int_or_auto,
     "int": _to_int,
     "float": _to_float,
     "bool": _to_bool,
@@ -153,6 +167,10 @@ def _matches(pattern: str, words: str, *, empty: bool = False) -> Rule:
 
 def _parses(parse: Callable[[str], object], words: str) -> Rule:
     return Rule(words=words, test=lambda value: value == "" or bool(parse(value)))
+
+
+def _or_auto(rule: Rule) -> Rule:
+    return Rule(words=f"{rule.words}, or {AUTO}", test=lambda value: value == AUTO or rule.test(value))
 
 
 def _time_zone(name: str) -> bool:
@@ -214,7 +232,9 @@ RULES: dict[str, Rule] = {
         name: _matches(r"https?://\S+", "an address that begins with http:// or https://")
         for name in ("torch_index_url", "ipex_index_url")
     },
-    "nproc_per_node": whole(1),
+    **{name: _or_auto(whole(1)) for name in ("nproc_per_node", "threads_per_process")},
+    "bucket_mb": _or_auto(TRAINING_RULES["bucket_mb"]),
+    "autotune_budget": whole(30, 36000),
     **{
         name: _matches(
             r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "up to 100 letters, digits, '.', '_' or '-', or nothing", empty=True

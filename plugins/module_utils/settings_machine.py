@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from icefield_train.rules import refusal, user_path
-from plugins.module_utils import commands, local_net, podman, stack_file, stack_rules
+from plugins.module_utils import commands, local_net, podman, stack_file, stack_rules, tuned
 
 GIB = 1 << 30
 # Playbooks that train on nodes which have to be there.
-TRAINING = ("train", "benchmark")
+TRAINING = ("train", "autotune", "benchmark")
 # What a node needs to hold Python, torch and a small model; what it writes. Its stack says what an image takes.
 NODE_MEMORY = int(1.5 * GIB)
 NODE_DISK = 1 * GIB
@@ -160,12 +160,13 @@ def check_cluster(
     playbook: str, nodes: int | None, cluster: Cluster, *, stop: str = "", attach: str = ""
 ) -> Iterator[str]:
     """Yield a line where the nodes asked for are not the nodes there are."""
+    trains = playbook in TRAINING
     provision = cluster.command("provision", f"nodes={max(2, nodes or 0, _highest(cluster))}")
     own = own_servers(cluster)
     if cluster.nodes == 0 and stop:
         yield refusal("stop", stop, "the name of a run that goes on; the cluster has no nodes that run")
         return
-    if not own and (playbook == "train" or stop) and (missing := _missing(cluster, nodes, bool(stop or attach))):
+    if not own and (trains or stop) and (missing := _missing(cluster, nodes, bool(stop or attach))):
         yield f"{', '.join(missing)} of the cluster {_do_not_run(missing)}; bring back what is missing: {provision}"
         return
     if own and cluster.nodes and cluster.heads != 1:
@@ -173,14 +174,32 @@ def check_cluster(
     for name, address in cluster.addresses.items():
         if not _is_address(address):
             yield f"{name}: icefield_address '{address}' is not accepted; give the IP address where nodes reach it"
-    if own and playbook in ("provision", *TRAINING) and cluster.nodes == 0:
+    if own and (trains or playbook == "provision") and cluster.nodes == 0:
         yield "the inventory lists no servers; name them in inventory/onprem.yml"
-    elif own and playbook in ("provision", *TRAINING) and nodes is not None and nodes > cluster.nodes:
+    elif own and (trains or playbook == "provision") and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} that the inventory lists, or list more servers")
-    elif playbook in TRAINING and cluster.nodes == 0:
+    elif trains and cluster.nodes == 0:
         yield f"the cluster has no nodes; run: {provision}"
-    elif playbook in TRAINING and nodes is not None and nodes > cluster.nodes:
+    elif trains and nodes is not None and nodes > cluster.nodes:
         yield refusal("nodes", nodes, f"at most the {cluster.nodes} of this cluster, or run first: {provision}")
+
+
+def check_autotune(values: Mapping[str, Any], results: Path) -> Iterator[str]:
+    """Yield a line for each setting of a run that a search has no use for, and where its results could not be kept.
+
+    Args:
+        values: converted settings of the user.
+        results: file that they are kept in.
+    """
+    for name in ("script", "run_id", "attach"):
+        if values[name]:
+            yield refusal(name, values[name], "nothing with autotune.yml, which measures Icefield's own training")
+    if values["recipe"] != "icefield":
+        yield refusal("recipe", values["recipe"], "icefield with autotune.yml, for no other recipe is tuned")
+    try:
+        tuned.load(results)
+    except ValueError as error:
+        yield str(error)
 
 
 def own_servers(cluster: Cluster) -> bool:

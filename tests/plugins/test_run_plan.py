@@ -11,6 +11,7 @@ STACKS = Path(__file__).parents[2] / "requirements/stacks"
 CURRENT = stack_file.read(STACKS / "current.txt")
 SETTINGS = {
     "nproc_per_node": 1,
+    "threads_per_process": "auto",
     "rendezvous_port": 29500,
     "launcher": "torchrun",
     "collectives": "gloo",
@@ -149,3 +150,20 @@ def test_the_training_gets_the_staged_folders_in_place_of_the_sources():
     assert config["model"] == "/opt/stage/models/mmmmmmmmmmmm"
     assert config["model_name"] == "mini"
     assert "launcher" not in config
+
+
+def test_the_command_that_repeats_a_run_has_what_was_tuned_by_value_and_no_more():
+    defaults = {"bucket_mb": "auto", "nproc_per_node": "auto", "threads_per_process": "auto", "autotune": True}
+    trees = [{"kind": kind, "digest": kind[0] * 12} for kind in ("code", "data", "models")]
+    job = {"run_id": "r", "trees": trees, "model": {"name": "mini"}, "git_commit": "abc", "sources": {}}
+    settings = {**defaults, "bucket_mb": 10, "nproc_per_node": 1}
+    config = filters.train_config(job, settings, defaults, "/opt", nodes=2, commands={}, tuned="tuned on a day")
+    assert config["command"] == "ansible-playbook train.yml -e nodes=2 -e autotune=false -e bucket_mb=10"
+    assert config["tuned"] == "tuned on a day"
+
+
+def test_threads_that_were_chosen_are_taken_on_every_node_whatever_it_has():
+    plan = make([node("a", "10.0.0.1"), node("b", "10.0.0.2", cpus=8.0)], threads_per_process=3)
+    assert [n.threads for n in plan.nodes] == [3, 3]
+    plan = make([node("a", "10.0.0.1"), node("b", "10.0.0.2", cpus=8.0)], threads_per_process="auto", nproc_per_node=2)
+    assert [n.threads for n in plan.nodes] == [2, 4]

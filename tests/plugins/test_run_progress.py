@@ -64,3 +64,11 @@ def test_what_a_script_prints_stays_and_its_bar_is_the_present_state():
 
 def test_durations():
     assert [duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
+
+
+def test_what_a_probe_measured_is_shown_by_setting_in_samples_per_second():
+    events = [
+        {"event": "measured", "settings": {}, "seconds": 0.5, "rows": 32},
+        {"event": "measured", "settings": {"bucket_mb": 2}, "seconds": 0.4, "rows": 32},
+    ]
+    assert Progress().feed(events) == ["defaults: 64.0 samples/s", "bucket_mb=2: 80.0 samples/s"]

@@ -10,11 +10,12 @@ from plugins.filter import plan_run as filters
 from plugins.module_utils import run_plan, script_job, script_plan, settings_check, stack_file
 from plugins.module_utils.script_layer import read_stack
 from plugins.module_utils.staging import digest_of
+from plugins.module_utils.tunables import untuned
 from tests.training.folders import write_model, write_wheel
 
 ROOT = Path(__file__).parents[2]
 SPECS = settings_check.settings_of(yaml.safe_load((ROOT / "roles/settings/meta/argument_specs.yml").read_text()))
-DEFAULTS = {name: setting.default for name, setting in SPECS.items()}
+DEFAULTS = untuned({name: setting.default for name, setting in SPECS.items()})
 TUNING = {
     "cpus": 2.0,
     "cores": [0, 1],

@@ -29,6 +29,12 @@ def refused(name, value):
         ("nodes", "-1", "a whole number of at least 1"),
         ("nodes", "abc", "a whole number of at least 1"),
         ("nodes", "2.5", "a whole number of at least 1"),
+        ("nproc_per_node", "0", "a whole number of at least 1, or auto"),
+        ("threads_per_process", "many", "a whole number of at least 1, or auto"),
+        ("bucket_mb", 2000, "a whole number from 1 to 1024, or auto"),
+        ("bucket_mb", True, "a whole number from 1 to 1024, or auto"),
+        ("autotune_budget", "29", "a whole number from 30 to 36000"),
+        ("autotune", "perhaps", "true or false"),
         ("nodes", True, "a whole number of at least 1"),
         ("epochs", 0, "a whole number of at least 1"),
         ("precision", "fp8", "one of auto, fp32, bf16"),
@@ -69,6 +75,9 @@ def test_a_cluster_s_name_is_checked_as_all_names_derive_from_it():
         ("learning_rate", "5e-5", 5e-5),
         ("local_subnet", "", ""),
         ("seed", "0", 0),
+        ("nproc_per_node", "2", 2),
+        ("bucket_mb", "Auto", "auto"),
+        ("autotune", "false", False),
     ],
 )
 def test_text_of_the_command_line_becomes_the_setting_s_type(name, value, converted):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plugins.module_utils.settings_machine import Cluster, check_cluster
+from plugins.module_utils.settings_machine import Cluster, check_autotune, check_cluster
 
 
 def cluster(*numbers, stopped=(), backend="local"):
@@ -53,3 +53,25 @@ def test_status_alone_and_provision_take_a_cluster_with_nodes_missing():
 def test_servers_of_the_users_own_have_names_of_their_own():
     servers = Cluster(backend="onprem", nodes=2, addresses={"c-2": "192.0.2.1", "c-9": "192.0.2.2"})
     assert list(check_cluster("train", None, servers)) == []
+
+
+def test_a_search_needs_the_nodes_that_a_training_needs():
+    for playbook in ("autotune", "train"):
+        assert list(check_cluster(playbook, 3, cluster(1, 2))) == [
+            "setting 'nodes': value '3' is not accepted; give at most the 2 of this cluster, or run first: "
+            "ansible-playbook provision.yml -e nodes=3 -e cluster_name=c"
+        ]
+
+
+def test_a_search_refuses_what_it_has_no_use_for_and_a_file_that_it_could_not_write_to(tmp_path):
+    free, path = {"script": "", "run_id": "", "attach": ""}, tmp_path / "autotune.json"
+    assert list(check_autotune(free, path)) == []
+    path.write_text("{")
+    lines = list(check_autotune({**free, "script": "t.py", "run_id": "r"}, path))
+    assert lines[:2] == [
+        f"setting '{name}': value '{value}' is not accepted; "
+        "give nothing with autotune.yml, which measures Icefield's own training"
+        for name, value in (("script", "t.py"), ("run_id", "r"))
+    ]
+    assert len(lines) == 3
+    assert lines[2].startswith(f"{path} is not what autotune.yml writes (Expecting property name")

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from icefield_train import ccl_env, launchers, rank
+from icefield_train import ccl_env, launchers, rank, supervisor
 
 
 def test_torchrun_gets_explicit_node_ranks_and_the_head_s_address(make_plan):
@@ -78,3 +78,19 @@ def test_a_rank_finds_oneccl_and_the_interface_of_its_node(make_plan):
 def test_a_node_without_a_part_in_the_run_is_named(make_plan):
     with pytest.raises(ValueError, match=r"node 'z' has no part in run 'test-run' \(a, b\)"):
         make_plan().node("z")
+
+
+def test_the_ranks_of_a_probe_measure_and_do_not_train(make_plan):
+    plan = make_plan(probe={"tries": [{"bucket_mb": 2}], "shown": [], "seconds": 9.5, "limit": 20})
+    assert plan.probe.tries == [{"bucket_mb": 2}]
+    command = launchers.rank_command(plan)
+    assert command[command.index("--") + 4 :] == ["probe", "--run-dir", plan.run_dir]
+    assert "probe" not in launchers.rank_command(make_plan())
+
+
+def test_the_folder_of_a_probe_that_nobody_follows_is_removed_by_its_supervisor(tmp_path):
+    (tmp_path / "probe/logs").mkdir(parents=True)
+    supervisor.leave_nothing(tmp_path / "probe", patience=0)
+    assert not (tmp_path / "probe").exists()
+    # One that the controller has removed ends the waiting.
+    supervisor.leave_nothing(tmp_path / "probe")

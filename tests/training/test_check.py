@@ -282,8 +282,8 @@ def test_check_loads_nothing_that_the_controller_lacks() -> None:
     [
         (
             ["chek"],
-            "command 'chek' is not known; give one of check, tokenise, train, script, evaluate, predict, report, "
-            "rank, supervise, stop",
+            "command 'chek' is not known; give one of check, tokenise, train, probe, script, evaluate, predict, "
+            "report, rank, supervise, stop",
         ),
         (["check", "task=mprc"], f"setting 'task': value 'mprc' is not accepted; give one of {', '.join(TASKS)}"),
         (["check", "mrpc"], "'mrpc' is not a setting; write NAME=VALUE, such as task=mrpc"),

@@ -11,6 +11,7 @@ COMMANDS = {
     "check": ("check", "check settings, data and model, and stage data and model (needs no torch)"),
     "tokenise": ("tokenise", "tokenise the rows of a run, once per node"),
     "train": ("train", "train, as one rank of a run"),
+    "probe": ("probe", "measure settings of the training, as one rank of a run"),
     "script": ("script", "run a user's script, as one rank of a run"),
     "evaluate": ("evaluate_command", "print the metrics of a trained model on the dev rows"),
     "predict": ("predict_command", "write a trained model's answers to rows without labels"),

@@ -134,6 +134,8 @@ class TrainConfig:
     """Commit of Icefield that made the run."""
     command: str = ""
     """Command that repeats the run."""
+    tuned: str = ""
+    """In words, where settings come from that the user left open; "" where they are the built-in ones."""
     data_digest: str = ""
     """Digest of the staged data."""
     model_digest: str = ""

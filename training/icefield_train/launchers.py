@@ -11,9 +11,11 @@ from icefield_train.processes import RUN_VARIABLE
 
 
 def rank_command(plan: Plan) -> list[str]:
-    """Return the command of each rank: its place is checked first, then it trains, or runs the user's script."""
+    """Return the command of each rank: it checks its place, then trains, measures, or runs the user's script."""
     program = [plan.python, "-m", "icefield_train"]
-    if plan.script is None:
+    if plan.probe is not None:
+        program += ["probe", "--run-dir", plan.run_dir]
+    elif plan.script is None:
         program += ["train", "--config", f"{plan.run_dir}/config.json"]
     else:
         program += ["script", "--run-dir", plan.run_dir]

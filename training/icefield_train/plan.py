@@ -86,6 +86,20 @@ class Script:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """Settings to measure, which the ranks do in place of training."""
+
+    tries: list[dict[str, Any]]
+    """By what differs from the run's own settings; see ``race``."""
+    shown: list[dict[str, Any]]
+    """Settings that are measured as well, and take no part in the choice."""
+    seconds: float
+    """So long after the launch the last measurement shall have ended: nothing is begun that would not."""
+    limit: float
+    """So long after the launch the probe is ended on all nodes, whatever it is doing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """Everything that launchers and supervisors need to know of a run."""
 
@@ -117,6 +131,8 @@ class Plan:
     """What makes oneCCL known to the ranks, where they may use it."""
     script: Script | None = None
     """What the ranks run; None for Icefield's own training."""
+    probe: Probe | None = None
+    """What the ranks measure in place of training; None where they train."""
 
     @property
     def world_size(self) -> int:
@@ -152,10 +168,11 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
     """Make a plan of its JSON form."""
     # The plan of a run that an earlier version started names no script.
     script = Script(**data["script"]) if data.get("script") else None
+    probe = Probe(**data["probe"]) if data.get("probe") else None
     stack = Stack(**data.get("stack", {}))
     ccl = Ccl(**data["ccl"]) if data.get("ccl") else None
     nodes = [Node(**node) for node in data["nodes"]]
-    return Plan(**{**data, "nodes": nodes, "stack": stack, "ccl": ccl, "script": script})
+    return Plan(**{**data, "nodes": nodes, "stack": stack, "ccl": ccl, "script": script, "probe": probe})
 
 
 def load_plan(run_dir: Path) -> Plan:

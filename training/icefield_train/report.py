@@ -137,6 +137,7 @@ def _setup(
     yield "precision", metrics.get("precision") or start.get("precision") or config.get("precision")
     yield "learning rate", _learning_rate(config, plan)
     yield "seed", config.get("seed")
+    yield "settings", config.get("tuned")
     yield "parameters", f"{plan['parameters']:,}" if "parameters" in plan else None
     yield "head", plan.get("head")
     choice = metrics or _last(events, "collectives")

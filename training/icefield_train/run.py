@@ -9,28 +9,21 @@ from typing import Any
 
 import torch
 
-from icefield_train import distributed, evaluate, extensions, loop, predictions, token_files
-from icefield_train.attention import use_attention
+from icefield_train import distributed, evaluate, joining, loop, predictions, token_files
 from icefield_train.batch_plan import BatchPlan, plan_batches
 from icefield_train.check import num_epochs, num_steps
 from icefield_train.checkpoint import save_adapters, save_model
-from icefield_train.collectives import Choice
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows, load_rows
 from icefield_train.distributed import Dist
-from icefield_train.dropout import replace_dropout
-from icefield_train.embedding_rows import choose_embedding
 from icefield_train.gemm_peak import gemm_peak
 from icefield_train.journal import Journal
-from icefield_train.last_words import on_request_to_end
 from icefield_train.launch_env import Place
 from icefield_train.lora import merged
-from icefield_train.machine import machine_facts
 from icefield_train.meter import Meter, combined
 from icefield_train.model import adapted, fitting_rows, freeze_unused, new_model, num_parameters
 from icefield_train.model_flops import model_flops
-from icefield_train.precision import agreed_precision
-from icefield_train.results import Results, environment
+from icefield_train.results import Results
 from icefield_train.staged_task import StagedTask, read_task
 from icefield_train.status import write_json
 from icefield_train.tokenizer import load_tokenizer
@@ -72,36 +65,12 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
     # Done already where a supervisor started this rank.
     files = token_files.prepare(config, lambda name, done: journal.status.touch())
 
-    for name in extensions.load():
-        journal.log(f"with {name}")
-
-    journal.enter("rendezvous")
-    ranks = distributed.start(
-        place,
-        config.deadline_rendezvous,
-        "ccl" if config.collectives == "ccl" else "gloo",
-        deadline=config.deadline_step,
-    )
-    machines = distributed.gather_from_ranks(ranks, machine_facts(journal.status.host, torch.get_num_threads()))
-    precision = agreed_precision(config.precision, [machine["isa"] for machine in machines], Path(config.model))
-    tell_start(config, ranks, machines, precision, journal)
+    ranks, machines, precision = joining.meet(config, place, journal)
 
     journal.enter("load")
-    distributed.set_deadline(ranks, config.deadline_step)
     loaded = load(config, files, ranks)
-    use_attention(loaded.model)
-    replace_dropout(loaded.model)
-    embedding = choose_embedding(loaded.model, loaded.train_rows, config.embedding_exchange, ranks.world_size)
-    ranks, collectives = choose_collectives(config, ranks, loaded.model, embedding.parameter, journal)
-    on_request_to_end(lambda: distributed.waiting_for(ranks), journal)
-    model = distributed.parallel(
-        ranks,
-        loaded.model,
-        deadline=config.deadline_step,
-        wire_format=config.wire_format,
-        bucket_mb=config.bucket_mb,
-        embedding=embedding.parameter,
-    )
+    ranks, collectives, embedding = joining.settle(config, loaded.model, loaded.train_rows, ranks, journal)
+    model = joining.connect(config, loaded.model, ranks, embedding)
     tell_plan(config, loaded, ranks, journal)
     journal.log(f"gradients in {config.wire_format}, word embeddings: {embedding.words}")
 
@@ -216,35 +185,6 @@ def load(config: TrainConfig, files: dict[str, Path], ranks: Dist) -> Loaded:
     )
 
 
-def choose_collectives(
-    config: TrainConfig, ranks: Dist, model: torch.nn.Module, embedding: str, journal: Journal
-) -> tuple[Dist, Choice]:
-    """Return the ranks over the backend that the setting names, or over the faster one; and which it is.
-
-    Args:
-        config: settings of the run.
-        ranks: this process among the ranks.
-        model: the model.
-        embedding: name of the weights that are exchanged by rows; "" = none.
-        journal: where to tell of it.
-    """
-    if config.collectives != "auto":
-        return ranks, Choice(backend=ranks.backend, reason="as asked for")
-    weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad and name != embedding}
-    ranks, choice = distributed.choose(
-        ranks,
-        journal.status.host,
-        deadline=config.deadline_step,
-        gradient_bytes=sum(4 * weight.numel() for weight in weights.values()),
-        touch=journal.status.touch,
-        bucket_mb=config.bucket_mb,
-        wire_format=config.wire_format,
-    )
-    journal.event("collectives", **choice.to_dict())
-    journal.log(f"collectives {choice.backend}: {choice.reason}")
-    return ranks, choice
-
-
 def check_tokens(rows: dict[str, EncodedRows], ranks: Dist) -> None:
     """Refuse to train on rows that nodes have tokenised differently.
 
@@ -275,26 +215,6 @@ def save(loaded: Loaded, journal: Journal) -> None:
     """Write the model, whole."""
     folder = journal.run_dir / "model"
     journal.event("save", path=str(folder), bytes=save_model(loaded.model, loaded.tokenizer, folder))
-
-
-def tell_start(
-    config: TrainConfig, ranks: Dist, machines: list[dict[str, Any]], precision: str, journal: Journal
-) -> None:
-    """Record who takes part."""
-    if ranks.is_main:
-        write_json(journal.run_dir / "environment.json", environment(config, machines))
-    journal.event(
-        "start",
-        run_id=config.run_id,
-        task=config.task,
-        model=config.model_name or config.model,
-        world_size=ranks.world_size,
-        hosts=list(dict.fromkeys(machine["host"] for machine in machines)),
-        precision=precision,
-        threads=[machine["threads"] for machine in machines],
-    )
-    mine = machines[ranks.rank]
-    journal.log(f"{mine['cpu']}, {mine['threads']} thread(s), {', '.join(mine['isa'])}; {precision}")
 
 
 def tell_plan(config: TrainConfig, loaded: Loaded, ranks: Dist, journal: Journal) -> None:

@@ -44,7 +44,8 @@ class Station:
         self.preparation = Preparation(plan, node)
         self.watch = Watch(plan, node)
         self.stage: Stage = self.watch
-        self.start_by = time.monotonic() + plan.deadlines["start"]
+        self._launched = time.monotonic()
+        self.start_by = self._launched + plan.deadlines["start"]
 
     def prepare(self) -> None:
         """Put a user's script in its place: before the other nodes are told that this one is here.
@@ -98,7 +99,13 @@ class Station:
             script_files.keep_output(self.plan, self.plan.script)
 
     def stop_asked(self) -> Cause | None:
-        """Return the wish of a user to stop the run, which ``icefield_train stop`` leaves as a file."""
-        if not (Path(self.plan.run_dir) / "stop").exists():
-            return None
-        return Cause(host=self.node.name, message="stopped on request", state="stopped", time=time.time())
+        """Return why the run shall end though nothing failed: a user's wish, or the end of a probe's time.
+
+        ``icefield_train stop`` leaves the wish as a file.
+        """
+        if (Path(self.plan.run_dir) / "stop").exists():
+            return Cause(host=self.node.name, message="stopped on request", state="stopped", time=time.time())
+        if self.plan.probe is not None and time.monotonic() - self._launched > self.plan.probe.limit:
+            message = f"the {self.plan.probe.limit:.0f} s that were left for it are over (setting autotune_budget)"
+            return Cause(host=self.node.name, message=message, time=time.time())
+        return None

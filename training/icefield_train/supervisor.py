@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import json
+import shutil
 import signal
 import sys
 import time
@@ -51,6 +52,8 @@ def main(argv: list[str]) -> int:
         station = Station(plan, node, token)
         result = write_result(run_dir, supervise(station))
         (run_dir.parent / ".active").unlink(missing_ok=True)
+    if plan.probe is not None:
+        leave_nothing(run_dir)
     return 0 if result["state"] == "done" else 1
 
 
@@ -71,6 +74,18 @@ def supervise(station: Station) -> Cause | None:
         return Cause(
             host=station.node.name, rank=first, message=f"its supervisor failed: {one_line(error)}", time=time.time()
         )
+
+
+def leave_nothing(run_dir: Path, patience: float = 60) -> None:
+    """Wait until a probe's folder has been removed; do it after ``patience`` seconds, when nobody follows any more."""
+    until = time.monotonic() + patience
+    try:
+        while run_dir.exists() and time.monotonic() < until:
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        shutil.rmtree(run_dir, ignore_errors=True)
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

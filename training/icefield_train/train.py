@@ -7,27 +7,43 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from icefield_train.arguments import Parser
-from icefield_train.config import RECIPES, load_config
+from icefield_train.config import RECIPES, TrainConfig, load_config
 from icefield_train.journal import Journal
-from icefield_train.launch_env import LAUNCHED, adopt
+from icefield_train.launch_env import LAUNCHED, Place, adopt
 from icefield_train.processes import die_with_parent
 from icefield_train.rules import refusal
 from icefield_train.showing import escaped
 
+# What a rank does: by the settings of the run, its place, its journal and the time when the ranks were launched.
+Work = Callable[[TrainConfig, Place, Journal, float], None]
+
 
 def main(argv: Sequence[str]) -> int:
-    """Run this rank and end the process; a failure is written to ``errors/``, and its exit code is 1."""
-    begun = float(os.environ.get(LAUNCHED) or time.time())
+    """Train, as one rank; see ``be_rank``."""
     parser = Parser(prog="train", description="Train, as one rank of a run.")
     parser.add_argument("--config", type=Path, required=True, help="config.json of the run")
-    arguments = parser.parse_args(argv)
+
+    def work(config: TrainConfig, place: Place, journal: Journal, begun: float) -> None:
+        # Imported here, where a failure is recorded and the log is in place: it brings torch, which takes seconds.
+        importlib.import_module(RECIPES[config.recipe]).run(config, place, journal, begun)
+
+    return be_rank(parser.parse_args(argv).config, work)
+
+
+def be_rank(config_file: Path, work: Work) -> int:
+    """Be one rank to the end of its process; a failure is written to ``errors/``, and the exit code is 1.
+
+    Returns:
+        2 where there is no place for this rank, or where the settings are not accepted.
+    """
+    begun = float(os.environ.get(LAUNCHED) or time.time())
     try:
-        config = load_config(arguments.config)
+        config = load_config(config_file)
         if not config.run_dir:
             raise ValueError(refusal("run_dir", "", "the folder that the run writes into"))
         place = adopt()
@@ -39,8 +55,7 @@ def main(argv: Sequence[str]) -> int:
     host = os.environ.get("ICEFIELD_NODE") or socket.gethostname()
     journal = Journal(Path(config.run_dir), rank=place.rank, host=host)
     try:
-        # Imported here, where a failure is recorded and the log is in place: it brings torch, which takes seconds.
-        importlib.import_module(RECIPES[config.recipe]).run(config, place, journal, begun)
+        work(config, place, journal, begun)
     except Exception as error:
         journal.failed(error)
         leave(1)

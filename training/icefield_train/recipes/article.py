@@ -20,6 +20,7 @@ from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
 from icefield_train.evaluate import Predictions
+from icefield_train.joining import tell_start
 from icefield_train.journal import Journal
 from icefield_train.launch_env import Place
 from icefield_train.loop import Trained
@@ -30,7 +31,7 @@ from icefield_train.objectives import OBJECTIVES
 from icefield_train.recipes.padded_rows import PaddedRows
 from icefield_train.recipes.stock_trainer import StockTrainer, stock_arguments
 from icefield_train.results import Results
-from icefield_train.run import finish, load, tell_plan, tell_start
+from icefield_train.run import finish, load, tell_plan
 
 # The last losses of which the mean is told, as many as Icefield's own recipe takes.
 _LAST = 20
