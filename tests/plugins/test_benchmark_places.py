@@ -15,7 +15,10 @@ FILTERS = FilterModule().filters()
 DEFAULTS = {
     **asdict(TrainConfig()),
     "launcher": "torchrun",
-    "nproc_per_node": 1,
+    "nproc_per_node": "auto",
+    "threads_per_process": "auto",
+    "bucket_mb": "auto",
+    "autotune": True,
     "recipes": "article,icefield",
     "repeats": 3,
     "attach": "",
@@ -58,12 +61,29 @@ def test_runs_have_their_names_and_folders_in_their_order() -> None:
 
 def test_recipes_differ_in_tuning_alone() -> None:
     article, icefield = runs(
-        nodes=[1], repeats=1, wire_format="bf16", precision="bf16", bucket_mb=9, launcher="mpirun", epochs=2
+        nodes=[1],
+        repeats=1,
+        wire_format="bf16",
+        precision="bf16",
+        bucket_mb=9,
+        threads_per_process=3,
+        launcher="mpirun",
+        epochs=2,
     )
     differing = {name for name in icefield["settings"] if icefield["settings"][name] != article["settings"][name]}
-    assert differing == {"recipe", "run_id", "wire_format", "precision", "bucket_mb", "launcher"}
+    assert differing == {"recipe", "run_id", "wire_format", "precision", "bucket_mb", "threads_per_process", "launcher"}
     assert article["settings"]["wire_format"] == "fp32"
+    assert (article["settings"]["bucket_mb"], article["settings"]["threads_per_process"]) == (5, "auto")
     assert article["settings"]["measure_only"] is icefield["settings"]["measure_only"] is True
+
+
+def test_settings_that_are_left_open_have_their_built_in_values() -> None:
+    for run in runs(nodes=[2], repeats=1):
+        assert {name: run["settings"][name] for name in ("nproc_per_node", "threads_per_process", "bucket_mb")} == {
+            "nproc_per_node": 1,
+            "threads_per_process": "auto",
+            "bucket_mb": 5,
+        }
 
 
 @pytest.mark.parametrize(

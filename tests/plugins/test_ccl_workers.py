@@ -21,6 +21,7 @@ C6I = {
 }
 SETTINGS = {
     "nproc_per_node": 1,
+    "threads_per_process": "auto",
     "rendezvous_port": 29500,
     "launcher": "mpirun",
     "collectives": "ccl",

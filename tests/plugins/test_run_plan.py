@@ -162,6 +162,13 @@ def test_the_command_that_repeats_a_run_has_what_was_tuned_by_value_and_no_more(
     assert config["tuned"] == "tuned on a day"
 
 
+def test_the_article_s_recipe_is_left_alone_but_for_threads_that_the_user_chose():
+    plan = make([node("a", "10.0.0.1")], recipe="article")
+    assert (plan.nodes[0].threads, plan.nodes[0].cores, plan.nodes[0].preload) == (0, [[]], "")
+    plan = make([node("a", "10.0.0.1")], recipe="article", threads_per_process=3)
+    assert (plan.nodes[0].threads, plan.nodes[0].cores, plan.nodes[0].preload) == (3, [[]], "")
+
+
 def test_threads_that_were_chosen_are_taken_on_every_node_whatever_it_has():
     plan = make([node("a", "10.0.0.1"), node("b", "10.0.0.2", cpus=8.0)], threads_per_process=3)
     assert [n.threads for n in plan.nodes] == [3, 3]

@@ -64,8 +64,13 @@ def test_a_search_needs_the_nodes_that_a_training_needs():
 
 
 def test_a_search_refuses_what_it_has_no_use_for_and_a_file_that_it_could_not_write_to(tmp_path):
-    free, path = {"script": "", "run_id": "", "attach": ""}, tmp_path / "autotune.json"
+    free = {"script": "", "run_id": "", "attach": "", "recipe": "icefield"}
+    path = tmp_path / "autotune.json"
     assert list(check_autotune(free, path)) == []
+    assert list(check_autotune({**free, "recipe": "article"}, path)) == [
+        "setting 'recipe': value 'article' is not accepted; "
+        "give icefield with autotune.yml, for no other recipe is tuned"
+    ]
     path.write_text("{")
     lines = list(check_autotune({**free, "script": "t.py", "run_id": "r"}, path))
     assert lines[:2] == [

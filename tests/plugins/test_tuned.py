@@ -17,6 +17,8 @@ SETTINGS = {
     "per_device_batch_size": 0,
     "gradient_accumulation_steps": 1,
     "precision": "auto",
+    "collectives": "gloo",
+    "recipe": "icefield",
     "lora": False,
     "lora_r": 16,
     "lora_target_modules": "",
@@ -30,7 +32,7 @@ WINNER = {"bucket_mb": 10, "embedding_exchange": "dense"}
 @pytest.fixture
 def lock(tmp_path):
     path = tmp_path / "current.txt"
-    path.write_text("torch==2.13.0\n    --hash=sha256:1\nnumpy==2.4.6\n")
+    path.write_text("# stack: current\n# needs: avx2\ntorch==2.13.0\nnumpy==2.4.6\n")
     return path
 
 
@@ -91,6 +93,7 @@ def test_searches_that_end_at_the_same_time_lose_no_result(tmp_path, key):
         ({"node_types": ["aws c7i.large"]}, f"other nodes (aws c7i.large, now {NODES[0]})"),
         ({"precision": "fp32"}, "another precision (fp32, now auto)"),
         ({"lora": {"lora": True}}, "another lora (lora=True, now none)"),
+        ({"collectives": "ccl"}, "other collectives (ccl, now gloo)"),
         ({"torch": "2.12.0", "nodes": 1}, "another number of nodes (1, now 2); another torch (2.12.0, now 2.13.0)"),
     ],
 )
@@ -110,6 +113,11 @@ def test_another_version_of_any_package_is_another_stack(lock, key):
     lock.write_text(lock.read_text().replace("2.4.6", "2.5.0"))
     new = tuned.key_of(SETTINGS, JOB, node_types=NODES, stack_lock=lock)
     assert [name for name in key if new[name] != key[name]] == ["stack"]
+
+
+def test_other_collectives_are_measured_for_themselves(lock, key):
+    new = tuned.key_of({**SETTINGS, "collectives": "auto"}, JOB, node_types=NODES, stack_lock=lock)
+    assert {name: new[name] for name in key if new[name] != key[name]} == {"collectives": "auto"}
 
 
 def test_a_result_holds_only_under_the_settings_that_were_chosen_while_it_was_measured(key):

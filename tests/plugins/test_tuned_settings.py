@@ -63,6 +63,10 @@ def test_a_script_gets_nothing_that_was_tuned_for_icefield_s_own_training(use):
     assert use(job={**JOB, "script": {}}) == (BUILT_IN, "", [])
 
 
+def test_the_article_s_recipe_is_never_tuned(use):
+    assert use(settings={**SETTINGS, "recipe": "article"}) == (BUILT_IN, "", [])
+
+
 def test_a_result_for_another_job_is_not_used_and_the_reason_is_shown(use):
     taken, words, shown = use(settings={**SETTINGS, "precision": "fp32"})
     assert (taken, words) == (BUILT_IN, "")
