@@ -46,7 +46,7 @@ def run_probe(run_dir: Path, world_size: int, probe: dict, **settings) -> tuple[
         subprocess.Popen(command, env={**os.environ, **meeting, **place, "RANK": str(rank)})
         for rank in range(world_size)
     ]
-    codes = [rank.wait(120) for rank in ranks]
+    codes = [rank.wait(320) for rank in ranks]
     return codes, json.loads((run_dir / "probe.json").read_text())
 
 
@@ -59,7 +59,9 @@ def inputs(tmp_path):
 
 def test_ranks_measure_the_same_settings_together_and_rank_0_keeps_the_figures(tmp_path, inputs):
     tries, shown = [{"bucket_mb": 1}, {"embedding_exchange": "dense"}], [{"wire_format": "bf16"}]
-    codes, found = run_probe(tmp_path / "p", 2, {"tries": tries, "shown": shown, "seconds": 60, "limit": 90}, **inputs)
+    # More than it takes: on a busy machine less would leave candidates out.
+    probe = {"tries": tries, "shown": shown, "seconds": 300, "limit": 310}
+    codes, found = run_probe(tmp_path / "p", 2, probe, collectives="auto", **inputs)
     assert codes == [0, 0], (tmp_path / "p/logs/rank-0.log").read_text()
     rounds = rounds_from(found["rounds"])
     assert [settings for settings, _ in rounds[0]] == [{}, *tries, *shown, {}]
@@ -67,10 +69,12 @@ def test_ranks_measure_the_same_settings_together_and_rank_0_keeps_the_figures(t
     assert all(seconds > 0 for one in rounds for _, seconds in one)
     assert found["trying"] is None
     # Seconds since the plan was written: ranks start, which takes its time, and then measure.
-    assert 0 < found["begun"] < found["written"] < 60
+    assert 0 < found["begun"] < found["written"] < 300
     assert found["rows"] == 12
     events = [json.loads(line) for line in (tmp_path / "p/events.jsonl").read_text().splitlines()]
     assert sum(event["event"] == "measured" for event in events) == sum(map(len, rounds))
+    # As a run does, and once for all that is tried: this machine has no oneCCL.
+    assert [event["collectives"] for event in events if event["event"] == "collectives"] == ["gloo"]
 
 
 def test_no_time_measures_the_defaults_once(tmp_path, inputs):
