@@ -173,7 +173,7 @@ def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
         "data": data,
         "model": model,
         "tokens": str(files["train"]),
-        "precision": agreed_precision(arguments.precision, [machine_facts("", 1)["isa"]]),
+        "precision": agreed_precision(arguments.precision, [machine_facts("", 1)["isa"]], Path(model)),
         **{name: getattr(arguments, name) for name in ("batch", "steps", "repeats", "threads")},
     }
 
