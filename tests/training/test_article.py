@@ -52,6 +52,7 @@ def test_both_recipes_tell_the_same_of_the_same_job(base: Path, world_size: int)
     for name in ("samples", "tokens", "global_batch_size", "world_size", "train_rows", "dev_rows", "seed", "baseline"):
         assert article[name] == own[name], name
     assert (article["recipe"], article["precision"], article["samples"]) == ("article", "fp32", EPOCHS * ROWS)
+    assert article["collectives"] == "gloo"
 
 
 def test_rows_are_padded_to_the_whole_length(base: Path) -> None:

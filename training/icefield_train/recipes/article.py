@@ -16,6 +16,7 @@ import torch
 
 from icefield_train import distributed, token_files
 from icefield_train.check import samples_of
+from icefield_train.collectives import Choice
 from icefield_train.config import TrainConfig
 from icefield_train.data import EncodedRows
 from icefield_train.distributed import Dist
@@ -76,6 +77,7 @@ def run(config: TrainConfig, place: Place, journal: Journal, begun: float) -> No
         batches=loaded.batches,
         trained=trained,
         exchange={
+            **Choice(backend="gloo", reason="the article's recipe has no other").to_dict(),
             "wire_format": "fp32",
             "embedding_exchange": "dense, by torch's own wrapper",
             # A ring's (Patarasuk and Yuan 2009), as in ``parallel``; the weights are in fp32.
