@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(i
 _WHOLE_FLOAT = re.compile(r"(-?[1-9][0-9]*|0)\.0")
 # They would break a line of predictions, or one on a terminal.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_NO_NAMES: dict[type, str] = {list: "a list", dict: "an object", bytes: "bytes", type(None): "null"}
+_NO_NAMES: dict[type, str] = {list: "a list", tuple: "a pair", dict: "an object", bytes: "bytes", type(None): "null"}
 
 
 def number(cell: Any) -> float:

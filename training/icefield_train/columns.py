@@ -84,6 +84,18 @@ def choose_columns(table: Table, config: TrainConfig, findings: Findings, *, lab
     return Columns(text=text, text_pair=pair, labels=labels)
 
 
+def tell_header(table: Table, findings: Findings) -> None:
+    """Tell of a first row that looks like a header, where columns are given by their places, as without one."""
+    known = {name for names in (_TEXTS, _LABELS, *_PAIRS) for name in names}
+    found = [cell for cell in table.records[0] if str(cell).strip().lower() in known] if table.records else []
+    # One such word may be a text, as "comment" is.
+    if len(found) > 1:
+        findings.warn(
+            f"{table.path.name}: line {table.places[0]} looks like a header ({shown_names(found)}) and is read as a "
+            "row, for columns are given by their places; give their names if it is one"
+        )
+
+
 def _texts(table: Table, config: TrainConfig) -> tuple[str, str]:
     if config.text_column:
         return config.text_column, config.text_pair_column

@@ -182,7 +182,7 @@ def flag_columns(names: Sequence[str]) -> Labels:
 
 def _flag_sets(names: tuple[str, ...]) -> Labels:
     def read(cell: Any) -> list[int]:
-        values = [number(item) for item in cell] if isinstance(cell, list) else []
+        values = [_flag(item) for item in cell] if isinstance(cell, list) else []
         if len(values) != len(names) or not set(values) <= {0.0, 1.0}:
             raise ValueError(
                 f"label '{shown(cell)}' found, 0 or 1 for each of {counted(len(names), 'class', 'classes')} expected"
@@ -193,7 +193,12 @@ def _flag_sets(names: tuple[str, ...]) -> Labels:
 
 
 def _flags(lists: Iterable[list[Any]]) -> bool:
-    return all(not isinstance(item, str) and number(item) in (0.0, 1.0) for cell in lists for item in cell)
+    return all(not isinstance(item, str) and _flag(item) in (0.0, 1.0) for cell in lists for item in cell)
+
+
+def _flag(item: Any) -> float:
+    # JSON and Parquet have true and false.
+    return float(item) if isinstance(item, bool) else number(item)
 
 
 def _by_cell(names: Sequence[str], *, indices: bool) -> Mapping[str, int]:

@@ -149,7 +149,8 @@ def _text(cell: Any, column: str) -> str:
     if isinstance(cell, list | dict | tuple | bytes):
         kind = "bytes" if isinstance(cell, bytes) else "an object" if isinstance(cell, dict) else "a list"
         raise ValueError(f"column '{shown(column)}': {kind} found, text expected")
-    return cell if isinstance(cell, str) else str(cell)
+    # As the file writes it, where Python has "True".
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def _label(cells: list[Any], columns: Sequence[str], table: Table) -> Any:

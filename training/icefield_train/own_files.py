@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from icefield_train.columns import tell_header
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
+from icefield_train.file_parts import is_part, refuse_incomplete, whole_stem
 from icefield_train.readers.arrow import read_parquet, read_saved, saved_splits
 from icefield_train.readers.conll import read_conll
 from icefield_train.readers.delimited import DIALECTS, Dialect, read_delimited
@@ -23,8 +24,6 @@ _STEMS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "te
 _JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 _TABLE_ENDINGS = (".csv", ".tsv", *_JSON_ENDINGS, ".parquet")
 _WORD_ENDINGS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".txt", ".tsv", *_JSON_ENDINGS, ".parquet")
-# Part of a file that was written in several, such as train-00000-of-00003.parquet.
-_PART = re.compile(r"-(\d+)-of-(\d+)$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +47,7 @@ def find_sources(config: TrainConfig, findings: Findings) -> dict[str, Source]:
     """
     endings = _WORD_ENDINGS if config.task == "tokens" else _TABLE_ENDINGS
     folder = _folder(config, endings)
-    found = {} if folder is None else _in_folder(config, folder, endings)
+    found = {} if folder is None else _in_folder(config, folder, endings, findings)
     for split, value in (("train", config.train_file), ("dev", config.dev_file), ("test", config.test_file)):
         if value:
             # A dialect says what an ending would.
@@ -80,7 +79,11 @@ def read_source(source: Source, config: TrainConfig, findings: Findings, *, labe
     if ending in _JSON_ENDINGS:
         return read_json_lines(path, findings)
     dialect = DIALECTS[ending[1:] if config.dialect == "auto" else config.dialect]
-    return read_delimited(path, dialect, findings, header=not _by_place(config, path, dialect), keep_blank=not labelled)
+    header = not _by_place(config, path, dialect)
+    table = read_delimited(path, dialect, findings, header=header, keep_blank=not labelled)
+    if not header:
+        tell_header(table, findings)
+    return table
 
 
 def is_conll(source: Source, config: TrainConfig) -> bool:
@@ -138,15 +141,19 @@ def _file(setting: str, value: str, folder: Path | None, endings: tuple[str, ...
     return path
 
 
-def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...]) -> dict[str, Source]:
+def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...], findings: Findings) -> dict[str, Source]:
     saved = saved_splits(folder)
+    if saved:
+        others = [source.paths[0].name for stems in _STEMS.values() for source in _named(folder, stems, endings)]
+        if others:
+            findings.warn(f"{folder.name}: saved by datasets, and read as such; ignored: {shown_names(others)}")
     found: dict[str, Source] = {}
     for split, stems in _STEMS.items():
         if getattr(config, f"{split}_file"):
             continue
         options = [Source(paths=(saved[stem],), saved=True) for stem in stems if stem in saved]
         if not saved:
-            options = [Source(paths=paths) for paths in _files_of(folder, stems, endings)]
+            options = _named(folder, stems, endings)
         if len(options) > 1:
             names = " and ".join(option.paths[0].name for option in options)
             raise ValueError(refusal(f"{split}_file", "", f"the one to take; {folder} has {names}"))
@@ -158,20 +165,22 @@ def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...]) -> d
     return found
 
 
-def _files_of(folder: Path, stems: tuple[str, ...], endings: tuple[str, ...]) -> list[tuple[Path, ...]]:
-    """Return the files with one of these names; those that are parts of one together."""
+def _named(folder: Path, stems: tuple[str, ...], endings: tuple[str, ...]) -> list[Source]:
+    """Return the files with one of these names; those that are parts of one together.
+
+    Raises:
+        ValueError: the parts are not those of one file, each once.
+    """
     groups: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
-        stem, ending = path.stem, path.suffix.lower()
-        if ending in endings and _PART.sub("", stem) in stems and not path.is_dir():
-            if _PART.search(stem) and ending != ".parquet":
+        ending = path.suffix.lower()
+        if ending in endings and whole_stem(path) in stems and not path.is_dir():
+            if is_part(path) and ending != ".parquet":
                 continue
-            groups.setdefault(f"{_PART.sub('', stem)}{ending}", []).append(path)
+            groups.setdefault(f"{whole_stem(path)}{ending}", []).append(path)
     for paths in groups.values():
-        match = _PART.search(paths[0].stem)
-        if match and len(paths) != int(match[2]):
-            raise ValueError(f"{folder}: {len(paths)} of {int(match[2])} parts of {paths[0].name} found")
-    return [tuple(paths) for paths in groups.values()]
+        refuse_incomplete(paths)
+    return [Source(paths=tuple(paths)) for paths in groups.values()]
 
 
 def _only_file(

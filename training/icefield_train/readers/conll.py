@@ -51,6 +51,10 @@ def read_conll(path: Path, findings: Findings, *, word: int = 1, tag: int = 0, l
             continue
         if line.startswith(_DOCUMENT):
             documents += 1
+            # Some files have no blank line before it.
+            if current.words:
+                sentences.append(current)
+                current = _Sentence()
             continue
         if not current.words and _COMMENT.match(line):
             comments += 1

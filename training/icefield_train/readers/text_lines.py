@@ -12,7 +12,13 @@ MAX_LINE_BYTES = 10_000_000
 # From here on a line is worth a mention: a page of text has some 3,000 characters.
 LONG_LINE_BYTES = 100_000
 _BOM = b"\xef\xbb\xbf"
-_OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+# The mark of UTF-32 begins with that of UTF-16.
+_OTHER_ENCODINGS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 # What files begin with that are no text, whatever their name says.
 _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
@@ -71,11 +77,14 @@ def _refuse_other_formats(path: Path, data: bytes) -> None:
         if data.startswith(start):
             raise ValueError(f"{path}: {what} found, text expected")
     encoding = next((name for start, name in _OTHER_ENCODINGS.items() if data.startswith(start)), "")
-    # In UTF-16 every second byte of most European text is zero.
-    if not encoding and len(data) > 3 and data[:1000].count(0) * 3 > len(data[:1000]):
-        encoding = "UTF-16"
+    # In UTF-16 every second byte of most European text is zero, in UTF-32 three of four.
+    zeros = data[:1000].count(0) / max(1, len(data[:1000]))
+    if not encoding and len(data) > 3 and zeros > 1 / 3:
+        encoding = "UTF-32" if zeros > 0.6 else "UTF-16"
     if encoding:
-        raise ValueError(f"{path}: {encoding} found, UTF-8 expected; convert it, such as by iconv -f UTF-16 -t UTF-8")
+        raise ValueError(
+            f"{path}: {encoding} found, UTF-8 expected; convert it, such as by iconv -f {encoding} -t UTF-8"
+        )
 
 
 def _refuse_long(path: Path, lines: list[bytes], findings: Findings) -> None:
