@@ -39,4 +39,4 @@ def refuse_incomplete(paths: Sequence[Path]) -> None:
 def _same_file(path: Path, first: Path) -> bool:
     match, wanted = _PART.search(path.stem), _PART.search(first.stem)
     # Written in one form: 0-of-2 is not of the same file as 00001-of-00002.
-    return bool(match and wanted) and match[2] == wanted[2]
+    return match is not None and wanted is not None and match[2] == wanted[2]
