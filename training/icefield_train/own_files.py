@@ -53,8 +53,12 @@ def find_sources(config: TrainConfig, findings: Findings) -> dict[str, Source]:
             # A dialect says what an ending would.
             any_ending = config.dialect != "auto" and config.task != "tokens"
             found[split] = Source(paths=(_file(f"{split}_file", value, folder, endings, any_ending=any_ending),))
-    if folder is not None and "train" not in found:
+    if folder is None:
+        return found
+    if "train" not in found:
         found["train"] = _only_file(config, folder, endings, found, findings)
+    if "dev" not in found and not found["train"].saved:
+        _tell_unused(folder, endings, found, findings)
     return found
 
 
@@ -183,6 +187,20 @@ def _named(folder: Path, stems: tuple[str, ...], endings: tuple[str, ...]) -> li
     return [Source(paths=tuple(paths)) for paths in groups.values()]
 
 
+def _unused(folder: Path, endings: tuple[str, ...], found: Mapping[str, Source]) -> list[Path]:
+    """Return the data files of a folder that no split is."""
+    taken = {path.resolve() for source in found.values() for path in source.paths}
+    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings and path.is_file()]
+    return [path for path in files if path.resolve() not in taken]
+
+
+def _tell_unused(folder: Path, endings: tuple[str, ...], found: Mapping[str, Source], findings: Findings) -> None:
+    """Tell of files beside a training file that has no dev file: one of them may be meant as that."""
+    names = [path.name for path in _unused(folder, endings, found)]
+    if names:
+        findings.warn(f"not used: {shown_names(names)}; give dev_file if it has the dev rows")
+
+
 def _only_file(
     config: TrainConfig,
     folder: Path,
@@ -190,9 +208,7 @@ def _only_file(
     found: Mapping[str, Source],
     findings: Findings,
 ) -> Source:
-    taken = {path for source in found.values() for path in source.paths}
-    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings and path.is_file()]
-    files = [path for path in files if path not in taken]
+    files = _unused(folder, endings, found)
     if len(files) != 1:
         there = f"it has {shown_names(path.name for path in files)}" if files else "it has no such file"
         words = f"a folder with train, ending in {', '.join(endings)} ({there}), or train_file"
