@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+import icefield_train
 
 # The main thread waits where no handler of Python's can run.
 PROGRAM = """
@@ -32,7 +33,7 @@ while True:
 
 @pytest.mark.parametrize("operation", ["ALLREDUCE (operation 93)", ""])
 def test_a_rank_that_waits_says_in_what_and_ends(tmp_path, operation):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "training")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(icefield_train.__file__).parents[1])}
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path), operation], env=environment)
     try:
         while not (tmp_path / "ready").exists():
