@@ -79,7 +79,7 @@ _MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "config is a list": (lambda f: (f / "config.json").write_text("[]"), "config.json is no JSON object"),
     "config is cut off": (lambda f: (f / "config.json").write_text("{"), "config.json can't be read as JSON"),
     "config is gone": (lambda f: (f / "config.json").unlink(), "config.json is missing"),
-    "config has words for sizes": (lambda f: _edit_config(f, num_hidden_layers="x"), "its tokeniser can't"),
+    "config has words for sizes": (lambda f: _edit_config(f, num_hidden_layers="x"), "config.json: num_hidden_layers"),
     "config has more layers": (
         lambda f: _edit_config(f, num_hidden_layers=3),
         "it has no weights that fit config.json for bert.encoder.layer.2",
@@ -109,6 +109,33 @@ def test_a_damaged_model_is_refused_in_one_line(
     damage(tmp_path / "model")
     start = f"setting 'model': value 'MODEL' is not accepted; give a folder with a trained model ({words}"
     assert _refusal(tmp_path / "model", data, capsys).startswith(start)
+
+
+def test_a_model_whose_answers_are_not_numbers_is_refused(
+    folders: dict[str, tuple[Path, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    model, data = folders["classification"]
+    shutil.copytree(model, tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    weights["classifier.weight"].fill_(float("nan"))
+    save_file(weights, tmp_path / "model" / "model.safetensors", metadata={"format": "pt"})
+    assert _refusal(tmp_path / "model", data, capsys).startswith("what the model answers is not a number: ")
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_staged_text_that_no_file_should_have_is_refused(
+    folders: dict[str, tuple[Path, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str], half: bool
+) -> None:
+    model, _ = folders["classification"]
+    data = write_data(tmp_path / "data", "classification")
+    if half:
+        write_rows(data / "dev.jsonl", [{**_ROW, "text": "\ud800"}])
+        assert _refusal(model, data, capsys) == "DATA/dev.jsonl line 1: half a character found, text expected"
+    else:
+        (data / "task.json").write_text("[" * 100_000)
+        assert "a folder with train.jsonl, dev.jsonl and task.json" in _refusal(model, data, capsys)
 
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])

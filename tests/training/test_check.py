@@ -114,9 +114,9 @@ def test_other_data_and_another_model_have_other_digests(
             "all of them",
         ),
         (
-            {"per_device_batch_size": 8, "train_rows": 1},
-            "setting 'per_device_batch_size': 16 rows per step asked for, there is 1 training row; each step takes all "
-            "of them",
+            {"per_device_batch_size": 8, "train_rows": 10},
+            "setting 'per_device_batch_size': 16 rows per step asked for, there are 10 training rows; each step takes "
+            "all of them",
         ),
         ({"lora_target_modules": "query"}, "setting 'lora_target_modules': ignored, lora is false"),
         ({"lora_r": 4}, "setting 'lora_r': ignored, lora is false"),
@@ -190,7 +190,7 @@ def test_shards_are_staged_together_and_missed_by_name(
 ) -> None:
     model = write_model(tmp_path / "model")
     (model / "model.safetensors").rename(model / "part-1.safetensors")
-    index = {"weight_map": {"a": "part-1.safetensors", "b": "part-2.safetensors"}}
+    index = {"metadata": {}, "weight_map": {"a": "part-1.safetensors", "b": "part-2.safetensors"}}
     (model / "model.safetensors.index.json").write_text(json.dumps(index))
     line = _refused(places, capsys, model=str(model))
     assert line.endswith("part-2.safetensors is missing, model.safetensors.index.json expects it")
@@ -200,6 +200,57 @@ def test_shards_are_staged_together_and_missed_by_name(
         "part-1.safetensors",
         "part-2.safetensors",
     }
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        ({"weight_map": ["part-1.safetensors"]}, "no object weight_map with the file of each weight found"),
+        ({"weight_map": {"a": None}}, "'None' found in weight_map, the name of a file beside it expected"),
+        ({"weight_map": {"a": "../x.safetensors"}}, "'../x.safetensors' found in weight_map, the name of a file"),
+        ({"weight_map": {"a": "part-1.safetensors"}}, "no object metadata found, which loading needs"),
+    ],
+)
+def test_an_index_of_weights_that_loading_would_not_take_is_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, index: dict[str, Any], words: str
+) -> None:
+    model = write_model(tmp_path / "model")
+    (model / "model.safetensors").rename(model / "part-1.safetensors")
+    (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert f"; model.safetensors.index.json: {words}" in _refused(places, capsys, model=str(model))
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"id2label": ["a", "b"]}, "id2label is no object, names of classes by their numbers expected"),
+        ({"pad_token_id": "x"}, "pad_token_id 'x' found, a whole number expected"),
+        ({"num_hidden_layers": -1}, "num_hidden_layers '-1' found, a whole number from 1 expected"),
+    ],
+)
+def test_values_of_a_config_that_loading_would_not_take_are_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, config: dict[str, Any], words: str
+) -> None:
+    model = str(write_model(tmp_path / "model", **config))
+    assert f"; config.json: {words}" in _refused(places, capsys, model=model)
+
+
+def test_json_that_is_nested_too_deeply_is_refused(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = write_model(tmp_path / "model")
+    (model / "config.json").write_text("[" * 100_000)
+    assert "config.json can't be read as JSON" in _refused(places, capsys, model=str(model))
+
+
+def test_classes_that_fewer_training_rows_leave_out_are_told(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = [f"text {number},{'b' if number > 40 else 'a'}\n" for number in range(60)]
+    (tmp_path / "train.csv").write_text("text,label\n" + "".join(rows))
+    (tmp_path / "dev.csv").write_text("text,label\nan a,a\na b,b\n")
+    found = _found(places, capsys, task="text", data_dir=str(tmp_path), train_rows=20)
+    assert "setting 'train_rows': dev rows have classes that none of the 20 training rows has: b" in found["warnings"]
 
 
 @pytest.mark.parametrize(

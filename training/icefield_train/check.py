@@ -20,7 +20,7 @@ from icefield_train.model_source import stage_model
 from icefield_train.model_wheel import KNOWN
 from icefield_train.recipe_fit import recipe_fault, recipe_warnings
 from icefield_train.rules import refusal
-from icefield_train.showing import escaped, shown
+from icefield_train.showing import escaped, shown, shown_names
 from icefield_train.staged_data import stage_data
 from icefield_train.task_data import TaskData
 
@@ -100,6 +100,8 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
         lines.append(f"setting 'train_rows': {config.train_rows} asked for, the data has {train_rows}")
     batch = plan_batches(config, world_size).global_batch_size
     used = min(train_rows, config.train_rows or train_rows)
+    if data.kind == "classification" and used < train_rows:
+        lines += _untrained_classes(data, used)
     # By default a small file is one batch, as it should be.
     setting = "global_batch_size" if config.global_batch_size else "per_device_batch_size"
     if getattr(config, setting) and batch > used:
@@ -111,6 +113,17 @@ def _warnings(config: TrainConfig, data: TaskData, world_size: int) -> list[str]
         idle = [name for name in _OF_LORA if getattr(config, name) != getattr(_DEFAULTS, name)]
         lines += [f"setting '{name}': ignored, lora is false" for name in idle]
     return lines + batch_warnings(config, world_size) + recipe_warnings(config)
+
+
+def _untrained_classes(data: TaskData, used: int) -> list[str]:
+    """Return a line where dev rows have classes that none of the training rows which are used has."""
+    known = {row["label"] for row in data.train.rows[:used]}
+    asked = {row["label"] for part in data.dev.values() for row in part.rows} - {None}
+    names = [str(data.labels[label]) for label in sorted(asked - known)]
+    line = (
+        f"setting 'train_rows': dev rows have classes that none of the {used:,} training rows has: {shown_names(names)}"
+    )
+    return [line] if names else []
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:

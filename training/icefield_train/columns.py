@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from icefield_train.class_names import number
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.findings import Findings
 from icefield_train.readers.table import Table
@@ -35,6 +37,8 @@ _LABELS = (
     *("label", "labels", "class", "category", "target", "gold_label", "sentiment", "intent", "score", "rating"),
     *("stars", "is_duplicate", "quality", "y"),
 )
+# Columns that number the rows.
+_NUMBERING = ("id", "idx", "index", "guid", "uid", "unnamed: 0")
 _TOKENS = ("tokens", "words")
 _TAGS = ("ner_tags", "tags", "labels", "pos_tags", "ner", "label")
 
@@ -74,6 +78,8 @@ def choose_columns(table: Table, config: TrainConfig, findings: Findings, *, lab
             if name and name not in table.columns:
                 there = shown_names(table.columns)
                 raise ValueError(refusal(setting, name, f"one of the columns of {table.path}: {there}"))
+    if table.unit == "line" and labels and not config.label_column:
+        _refuse_row(table, labels[0])
     used = [name for name in (text, pair, *labels) if name]
     if len(set(used)) < len(used):
         twice = next(name for name in used if used.count(name) > 1)
@@ -94,6 +100,18 @@ def tell_header(table: Table, findings: Findings) -> None:
             f"{table.path.name}: line {table.places[0]} looks like a header ({shown_names(found)}) and is read as a "
             "row, for columns are given by their places; give their names if it is one"
         )
+
+
+def _refuse_row(table: Table, label: str) -> None:
+    """Refuse a file whose first line is a row rather than a header: its label is one of other rows, or a number."""
+    if label.lower() in (*_LABELS, *_TAGS) or not (
+        math.isfinite(number(label)) or label.strip() in {str(cell).strip() for cell in table.column(label)}
+    ):
+        return
+    raise ValueError(
+        f"{table.path}: the first line looks like a row, not like a header ('{shown(label)}' is a label); for a file "
+        "without a header give text_column and label_column by their places, from 1"
+    )
 
 
 def _texts(table: Table, config: TrainConfig) -> tuple[str, str]:
@@ -121,7 +139,7 @@ def _texts(table: Table, config: TrainConfig) -> tuple[str, str]:
 
 def _other(table: Table, taken: Sequence[str]) -> str:
     """Return the only column that is left, if it is the only one."""
-    rest = [name for name in table.columns if name and name not in taken]
+    rest = [name for name in table.columns if name and name not in taken and name.lower() not in _NUMBERING]
     return rest[0] if len(rest) == 1 else ""
 
 

@@ -189,7 +189,7 @@ def load_settings(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"setting 'config': value '{shown(path, SETTING_WIDTH)}' can't be read ({error.strerror}); give a JSON file"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
         raise ValueError(refusal("config", path, "a file with a JSON object"))

@@ -52,6 +52,9 @@ def predict(
         precision: "fp32" or "bf16".
         batch_size: rows per forward pass; 0 = the kind's own.
         on_batch: called after each of them.
+
+    Raises:
+        ValueError: an answer is not a number.
     """
     # By length: batches of like length need little padding, and taking turns gives each rank some of all.
     lengths = rows.lengths
@@ -86,5 +89,10 @@ def _predict_batch(
     digits = in_fp32(output_layer(model)) if rows.kind == "regression" else contextlib.nullcontext()
     with calculating_in(precision), digits:
         logits = model(**rows.inputs(picked)).logits
+    if logits.isnan().any():
+        raise ValueError(
+            "what the model answers is not a number: its training diverged (a smaller learning_rate may help), or its "
+            "weights are damaged"
+        )
     losses = objective.losses(logits, objective.labels(rows, picked))
     return objective.answers(rows, picked, logits), losses.tolist()

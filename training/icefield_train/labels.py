@@ -100,17 +100,21 @@ def _others(cells: Sequence[Any]) -> str:
 
 def _classes(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
     found = checked_names(names) or class_names(cells)
-    if len(found) > _FEW and len(found) * 2 > len(cells):
-        raise ValueError(
-            f"{len(found):,} different labels in {counted(len(cells), 'row')} found, far fewer classes than rows "
-            "expected; is label_column the right one, or problem=regression meant?"
-        )
+    _refuse_many(found, cells, "is label_column the right one, or problem=regression meant?")
     by_cell = _by_cell(found, indices=bool(names))
 
     def read(cell: Any) -> int:
         return _index(cell, by_cell, found)
 
     return Labels(kind="classification", names=tuple(found), read=read)
+
+
+def _refuse_many(found: Sequence[str], cells: Sequence[Any], question: str) -> None:
+    if len(found) > _FEW and len(found) * 2 > len(cells):
+        raise ValueError(
+            f"{len(found):,} different labels in {counted(len(cells), 'row')} found, far fewer classes than rows "
+            f"expected; {question}"
+        )
 
 
 def _numbers(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Labels:
@@ -142,6 +146,8 @@ def _sets(cells: Sequence[Any], names: Sequence[str], findings: Findings) -> Lab
     found = checked_names(names, without=SEPARATORS[0]) or class_names(
         (item for cell in cells for item in items(cell)), without=SEPARATORS[0]
     )
+    if not names:
+        _refuse_many(found, cells, "is label_column the right one?")
     if not any(map(items, cells)):
         raise ValueError("no row with a class found, at least 1 class expected")
     by_cell = _by_cell(found, indices=bool(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,9 @@ _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "s
 _EMBEDDINGS = ("word_embeddings.weight", "tok_embeddings.weight", "embed_tokens.weight")
 # No model has a header near this long; a file that claims one isn't in the format.
 _MAX_HEADER_BYTES = 100_000_000
+_COUNTS = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size", "max_position_embeddings")
+# Parts of a model are staged by name, next to its index.
+_IN_FOLDER = re.compile(r"[^/\\]+\.safetensors")
 
 
 def needed_files(folder: Path, kind: str = DEFAULT_KIND) -> list[Path]:
@@ -64,6 +68,7 @@ def needed_files(folder: Path, kind: str = DEFAULT_KIND) -> list[Path]:
     _check_type(config.get("model_type", ""), DECODERS if kind == "causal" else ENCODERS)
     if config.get("auto_map"):
         raise ValueError("config.json: auto_map found; models that bring their own code are not run")
+    _check_values(config)
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
     if not any(path.name in _VOCABULARIES for path in tokenizer):
         raise ValueError(f"it has no tokenizer: one of {', '.join(_VOCABULARIES)} expected")
@@ -75,6 +80,19 @@ def needed_files(folder: Path, kind: str = DEFAULT_KIND) -> list[Path]:
             shapes |= check_safetensors(path)
     _check_sizes(config, shapes)
     return sorted([folder / "config.json", *tokenizer, *weights])
+
+
+def _check_values(config: dict[str, Any]) -> None:
+    """Refuse values of a form that libraries, which are on the nodes only, do not take."""
+    for name in ("id2label", "label2id"):
+        if not isinstance(config.get(name) or {}, dict):
+            raise ValueError(f"config.json: {name} is no object, names of classes by their numbers expected")
+    padding = config.get("pad_token_id")
+    if padding is not None and type(padding) is not int:
+        raise ValueError(f"config.json: pad_token_id '{shown(padding)}' found, a whole number expected")
+    for name in _COUNTS:
+        if config.get(name) is not None and (type(config[name]) is not int or config[name] < 1):
+            raise ValueError(f"config.json: {name} '{shown(config[name])}' found, a whole number from 1 expected")
 
 
 def _check_type(found: str, wanted: tuple[str, ...]) -> None:
@@ -156,7 +174,7 @@ def check_safetensors(path: Path) -> dict[str, list[int]]:
             ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
             shapes = {name: list(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
             expected = 8 + length + max(ends)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise ValueError(f"{path.name} is damaged: it has no readable safetensors header") from None
     if size != expected:
         raise ValueError(f"{path.name} is damaged: {size} bytes found, {expected} expected")
@@ -167,14 +185,29 @@ def _weights(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / WEIGHTS_INDEX).is_file():
-        names = sorted(set(_read_json(folder / WEIGHTS_INDEX).get("weight_map", {}).values()))
+        names = _parts(_read_json(folder / WEIGHTS_INDEX))
         missing = [name for name in names if not (folder / name).is_file()]
-        if missing or not names:
-            raise ValueError(f"{shown(missing[0]) if missing else 'weight_map'} is missing, {WEIGHTS_INDEX} expects it")
+        if missing:
+            raise ValueError(f"{shown(missing[0])} is missing, {WEIGHTS_INDEX} expects it")
         return [folder / WEIGHTS_INDEX, *(folder / name for name in names)]
     if (folder / "pytorch_model.bin").is_file():
         raise ValueError(f"{WEIGHTS} is missing (pytorch_model.bin is not read: convert it to safetensors)")
     raise ValueError(f"{WEIGHTS} is missing")
+
+
+def _parts(index: dict[str, Any]) -> list[str]:
+    """Return the names of the files that an index of weights names."""
+    places = index.get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise ValueError(f"{WEIGHTS_INDEX}: no object weight_map with the file of each weight found")
+    odd = [name for name in places.values() if not isinstance(name, str) or not _IN_FOLDER.fullmatch(name)]
+    if odd:
+        raise ValueError(
+            f"{WEIGHTS_INDEX}: '{shown(odd[0])}' found in weight_map, the name of a file beside it expected"
+        )
+    if not isinstance(index.get("metadata"), dict):
+        raise ValueError(f"{WEIGHTS_INDEX}: no object metadata found, which loading needs")
+    return sorted(set(places.values()))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -182,7 +215,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path.name} is missing") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise ValueError(f"{path.name} can't be read as JSON") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path.name} is no JSON object")

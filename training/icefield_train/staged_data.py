@@ -74,7 +74,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     """
     try:
         about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
         words = "a folder with train.jsonl, dev.jsonl and task.json, as check makes it"

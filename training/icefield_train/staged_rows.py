@@ -9,6 +9,7 @@ from typing import Any
 
 from icefield_train.doctor.findings import Faults
 from icefield_train.part import Rows
+from icefield_train.readers.text_lines import unpaired_surrogate
 from icefield_train.showing import shown
 from icefield_train.staged_task import StagedTask
 
@@ -25,7 +26,7 @@ def read_rows(path: Path, task: StagedTask) -> Rows:
         with path.open(encoding="utf-8", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 row = _read(line)
-                if fault := _fault(row, task):
+                if fault := _fault(row, task) or _half(line, row):
                     faults.add(number, fault)
                 rows.append(row)
     except OSError as error:
@@ -43,6 +44,13 @@ def _read(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def _half(line: str, row: Any) -> str:
+    # A whole line is looked at rather than each of its texts.
+    if "\\u" in line and unpaired_surrogate(json.dumps(row, ensure_ascii=False)):
+        return "half a character found, text expected"
+    return ""
 
 
 def _fault(row: Any, task: StagedTask) -> str:

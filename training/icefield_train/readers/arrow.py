@@ -68,7 +68,7 @@ def read_saved(folder: Path, findings: Findings) -> Table:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: no JSON object found")
@@ -137,7 +137,7 @@ def _label_names(schema: Any) -> dict[str, tuple[str, ...]]:
             inner = inner[0] if isinstance(inner, list) and inner else inner
             if isinstance(inner, dict) and isinstance(inner.get("names"), list):
                 found[str(column)] = tuple(map(str, inner["names"]))
-    except (KeyError, ValueError, TypeError, AttributeError):
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return found
 
