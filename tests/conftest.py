@@ -1,5 +1,6 @@
 """A cluster of two containers for all tests that need one."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -68,14 +69,26 @@ class Cluster:
         return status["pid"]
 
 
-@pytest.fixture(scope="session")
-def cluster():
+def cluster_name():
     # scripts/cluster-tests gives a name, so that it can clean up after an interrupted test.
-    cluster = Cluster(os.environ.get("ICEFIELD_TEST_CLUSTER", f"test{os.getpid() % 10000}"), 2)
-    code, output = cluster.play("provision.yml", nodes=2)
-    assert code == 0, output
+    return os.environ.get("ICEFIELD_TEST_CLUSTER", f"test{os.getpid() % 10000}")
+
+
+@contextlib.contextmanager
+def provisioned(name, seconds=600, **settings):
+    """Give a cluster of two nodes, ``said`` of which is what provision.yml printed; remove it and its runs."""
+    cluster = Cluster(name, 2)
+    process = cluster.start("provision.yml", nodes=2, **settings)
+    cluster.said, _ = process.communicate(timeout=seconds)
+    assert process.returncode == 0, cluster.said
     yield cluster
     for run_id in cluster.run_ids:
         shutil.rmtree(ROOT / "runs" / run_id, ignore_errors=True)
     code, output = cluster.play("destroy.yml")
     assert code == 0, output
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with provisioned(cluster_name()) as cluster:
+        yield cluster

@@ -6,16 +6,16 @@ A result holds for its ``key``, and under its ``own``: settings that the user ha
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from icefield_train import __version__
+from icefield_train import __version__, json_text
 from icefield_train.config import RULES as TRAINING_RULES
 from icefield_train.race import Settings
+from icefield_train.status import write_json
 from plugins.module_utils import lockfile
 from plugins.module_utils.settings_check import RULES
 from plugins.module_utils.tunables import AUTO, LAYOUT, TUNABLES, told, untuned
@@ -91,7 +91,7 @@ def load(path: Path) -> list[dict[str, Any]]:
         ValueError: the file is not one of ours, in one line.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json_text.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
@@ -114,10 +114,7 @@ def save(path: Path, record: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(path.parent):
         others = [one for one in load(path) if (one["key"], one["own"]) != (record["key"], record["own"])]
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        content = {"about": ABOUT, "format": FORMAT, "results": [*others, record]}
-        draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        draft.replace(path)
+        write_json(path, {"about": ABOUT, "format": FORMAT, "results": [*others, record]})
 
 
 def find(results: Sequence[Mapping[str, Any]], key: Mapping[str, Any], own: Settings) -> tuple[dict[str, Any], str]:

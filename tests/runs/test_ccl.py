@@ -1,15 +1,13 @@
 """Runs over oneCCL on two nodes, beside the same over gloo: the role, both launchers, the choice, a rank that dies."""
 
 import json
-import os
 import re
-import shutil
 import time
 import uuid
 
 import pytest
 
-from tests.conftest import ROOT, Cluster
+from tests.conftest import ROOT, cluster_name, provisioned
 
 pytestmark = pytest.mark.cluster
 
@@ -22,15 +20,8 @@ SETTINGS = {"max_steps": 6, "train_rows": 96, "global_batch_size": 16, "precisio
 @pytest.fixture(scope="module")
 def ccl_cluster():
     # Beside the other tests' cluster, whose nodes have another image.
-    name = os.environ.get("ICEFIELD_TEST_CLUSTER", f"test{os.getpid() % 10000}")
-    cluster = Cluster(f"{name}-ccl", 2)
-    code, output = cluster.play("provision.yml", nodes=2, ccl="true")
-    assert code == 0, output
-    yield cluster
-    for run_id in cluster.run_ids:
-        shutil.rmtree(ROOT / "runs" / run_id, ignore_errors=True)
-    code, output = cluster.play("destroy.yml")
-    assert code == 0, output
+    with provisioned(f"{cluster_name()}-ccl", ccl="true") as cluster:
+        yield cluster
 
 
 def run(cluster, **settings):

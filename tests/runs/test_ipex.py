@@ -2,13 +2,12 @@
 
 import json
 import os
-import shutil
 import subprocess
 import uuid
 
 import pytest
 
-from tests.conftest import ROOT, Cluster
+from tests.conftest import ROOT, cluster_name, provisioned
 
 pytestmark = [pytest.mark.cluster, pytest.mark.ipex]
 
@@ -22,16 +21,8 @@ if "ICEFIELD_TEST_WHEELS" in os.environ:
 
 @pytest.fixture(scope="module")
 def ipex():
-    cluster = Cluster(os.environ.get("ICEFIELD_TEST_CLUSTER", f"ipex{os.getpid() % 10000}"), 2)
-    process = cluster.start("provision.yml", nodes=2, stack=STACK, **GIVEN)
-    output, _ = process.communicate(timeout=3600)
-    assert process.returncode == 0, output
-    cluster.said = output
-    yield cluster
-    for run_id in cluster.run_ids:
-        shutil.rmtree(ROOT / "runs" / run_id, ignore_errors=True)
-    code, output = cluster.play("destroy.yml")
-    assert code == 0, output
+    with provisioned(cluster_name(), seconds=3600, stack=STACK, **GIVEN) as cluster:
+        yield cluster
 
 
 def train(cluster, **settings):

@@ -127,9 +127,7 @@ def tell_alike(names: Sequence[str], findings: Findings) -> None:
     """Tell of classes that may be meant to be one, that may be several, and that look like a missing value."""
     _tell_same(names, lambda name: " ".join(seen(name).casefold().split()), "differ in case or blanks alone", findings)
     # An accent may be a character of its own; "\ufb01" is another spelling of "fi".
-    composed = [normalize("NFKC", name) for name in names]
-    if len(set(composed)) < len(composed):
-        _tell_same(names, lambda name: normalize("NFKC", name), "look the same, but have other code points", findings)
+    _tell_same(names, lambda name: normalize("NFKC", name), "look the same, but have other code points", findings)
     _tell_same(names, lambda name: Decimal(name) if math.isfinite(number(name)) else name, "are one number", findings)
     missing = [name for name in names if name.casefold() in ("null", "na", "n/a", "nan", "none")]
     if missing:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from icefield_train import json_text
 from icefield_train.rules import Rule, choice, number, read_whole, refusal, whole
 from icefield_train.showing import SETTING_WIDTH, shown
 from icefield_train.tasks import TASKS
@@ -184,12 +184,12 @@ def load_settings(path: Path) -> dict[str, Any]:
         ValueError: the file can't be read or is not a JSON object.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json_text.parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(
             f"setting 'config': value '{shown(path, SETTING_WIDTH)}' can't be read ({error.strerror}); give a JSON file"
         ) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         data = None
     if not isinstance(data, dict):
         raise ValueError(refusal("config", path, "a file with a JSON object"))

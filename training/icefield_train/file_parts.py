@@ -25,18 +25,15 @@ def refuse_incomplete(paths: Sequence[Path]) -> None:
     Raises:
         ValueError: they are not; the message names the first file.
     """
-    found = [(int(match[1]), int(match[2])) for path in paths if (match := _PART.search(path.stem))]
-    if not found:
+    matches = [_PART.search(path.stem) for path in paths]
+    if not any(matches):
         return
     folder, first = paths[0].parent, paths[0].name
-    other = next((path.name for path in paths if not _same_file(path, paths[0])), "")
+    # Written in one form: 0-of-2 is not of the same file as 00001-of-00002.
+    totals = [match and match[2] for match in matches]
+    other = next((path.name for path, total in zip(paths, totals, strict=True) if total != totals[0]), "")
     if other:
         raise ValueError(f"{folder}: {first} and {other} found, the parts of one file expected")
-    if sorted(number for number, _ in found) != list(range(found[0][1])):
-        raise ValueError(f"{folder}: {len(found)} of {found[0][1]} parts of {first} found")
-
-
-def _same_file(path: Path, first: Path) -> bool:
-    match, wanted = _PART.search(path.stem), _PART.search(first.stem)
-    # Written in one form: 0-of-2 is not of the same file as 00001-of-00002.
-    return match is not None and wanted is not None and match[2] == wanted[2]
+    numbers, count = sorted(int(match[1]) for match in matches if match), int(totals[0] or 0)
+    if numbers != list(range(count)):
+        raise ValueError(f"{folder}: {len(numbers)} of {count} parts of {first} found")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from pathlib import Path
 from typing import Any
 
+from icefield_train import json_text
 from icefield_train.kinds import DEFAULT_KIND
 from icefield_train.showing import shown
 
@@ -170,11 +170,11 @@ def check_safetensors(path: Path) -> dict[str, list[int]]:
         start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else _MAX_HEADER_BYTES
         try:
-            header: Any = json.loads(file.read(length)) if length < _MAX_HEADER_BYTES else None
+            header: Any = json_text.parse(file.read(length)) if length < _MAX_HEADER_BYTES else None
             ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
             shapes = {name: list(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
             expected = 8 + length + max(ends)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             raise ValueError(f"{path.name} is damaged: it has no readable safetensors header") from None
     if size != expected:
         raise ValueError(f"{path.name} is damaged: {size} bytes found, {expected} expected")
@@ -212,10 +212,10 @@ def _parts(index: dict[str, Any]) -> list[str]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json_text.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path.name} is missing") from None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         raise ValueError(f"{path.name} can't be read as JSON") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path.name} is no JSON object")

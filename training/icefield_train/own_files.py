@@ -47,7 +47,7 @@ def find_sources(config: TrainConfig, findings: Findings) -> dict[str, Source]:
     """
     endings = _WORD_ENDINGS if config.task == "tokens" else _TABLE_ENDINGS
     folder = _folder(config, endings)
-    found = {} if folder is None else _in_folder(config, folder, endings, findings)
+    found = {} if folder is None else _in_folder(config, folder, endings)
     for split, value in (("train", config.train_file), ("dev", config.dev_file), ("test", config.test_file)):
         if value:
             # A dialect says what an ending would.
@@ -57,8 +57,7 @@ def find_sources(config: TrainConfig, findings: Findings) -> dict[str, Source]:
         return found
     if "train" not in found:
         found["train"] = _only_file(config, folder, endings, found, findings)
-    if "dev" not in found and not found["train"].saved:
-        _tell_unused(folder, endings, found, findings)
+    _tell_unused(folder, endings, found, findings)
     return found
 
 
@@ -145,12 +144,8 @@ def _file(setting: str, value: str, folder: Path | None, endings: tuple[str, ...
     return path
 
 
-def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...], findings: Findings) -> dict[str, Source]:
+def _in_folder(config: TrainConfig, folder: Path, endings: tuple[str, ...]) -> dict[str, Source]:
     saved = saved_splits(folder)
-    if saved:
-        others = [source.paths[0].name for stems in _STEMS.values() for source in _named(folder, stems, endings)]
-        if others:
-            findings.warn(f"{folder.name}: saved by datasets, and read as such; ignored: {shown_names(others)}")
     found: dict[str, Source] = {}
     for split, stems in _STEMS.items():
         if getattr(config, f"{split}_file"):
@@ -195,10 +190,16 @@ def _unused(folder: Path, endings: tuple[str, ...], found: Mapping[str, Source])
 
 
 def _tell_unused(folder: Path, endings: tuple[str, ...], found: Mapping[str, Source], findings: Findings) -> None:
-    """Tell of files beside a training file that has no dev file: one of them may be meant as that."""
-    names = [path.name for path in _unused(folder, endings, found)]
-    if names:
-        findings.warn(f"not used: {shown_names(names)}; give dev_file if it has the dev rows")
+    """Tell of files that may be meant: as a split beside a saved folder, as the dev file where there is none."""
+    unused = _unused(folder, endings, found)
+    if any(source.saved for source in found.values()):
+        stems = {stem for names in _STEMS.values() for stem in names}
+        others = [path.name for path in unused if whole_stem(path) in stems]
+        if others:
+            findings.warn(f"{folder.name}: saved by datasets, and read as such; ignored: {shown_names(others)}")
+    elif unused and "dev" not in found:
+        names = shown_names(path.name for path in unused)
+        findings.warn(f"not used: {names}; give dev_file if it has the dev rows")
 
 
 def _only_file(

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from icefield_train import json_text
 from icefield_train.config import TrainConfig
 from icefield_train.doctor.examine import examine
 from icefield_train.doctor.findings import Findings
@@ -73,8 +74,8 @@ def read_about(folder: Path) -> dict[str, Any]:
         ValueError: it is no staged folder.
     """
     try:
-        about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        about = json_text.parse((folder / "task.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         about = None
     if not isinstance(about, dict):
         words = "a folder with train.jsonl, dev.jsonl and task.json, as check makes it"

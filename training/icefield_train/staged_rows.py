@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from icefield_train import json_text
 from icefield_train.doctor.findings import Faults
 from icefield_train.part import Rows
 from icefield_train.readers.text_lines import unpaired_surrogate
@@ -41,8 +42,8 @@ def read_rows(path: Path, task: StagedTask) -> Rows:
 
 def _read(line: str) -> Any:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
+        return json_text.parse(line)
+    except ValueError:
         return None
 
 

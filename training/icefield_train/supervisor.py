@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import shutil
 import signal
 import sys
@@ -27,6 +26,7 @@ from icefield_train.follower import follow
 from icefield_train.head import lead
 from icefield_train.plan import load_plan
 from icefield_train.station import Station
+from icefield_train.status import write_json
 
 
 def main(argv: list[str]) -> int:
@@ -98,7 +98,5 @@ def write_result(run_dir: Path, cause: Cause | None) -> dict[str, Any]:
     if cause is not None:
         result = {**cause_data(cause), "line": cause.line()}
     result["ended"] = time.time()
-    draft = run_dir / "result.json.tmp"
-    draft.write_text(json.dumps(result, indent=1) + "\n")
-    draft.replace(run_dir / "result.json")
+    write_json(run_dir / "result.json", result)
     return result

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from icefield_train import json_text
 from icefield_train.doctor.findings import Findings, counted
 from icefield_train.readers.table import Table
 from icefield_train.showing import shown
@@ -67,8 +67,8 @@ def read_saved(folder: Path, findings: Findings) -> Table:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
+        found = json_text.parse(path.read_text(encoding="utf-8"))
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: no JSON object found")
@@ -129,7 +129,7 @@ def _cells(column: Any, where: str) -> list[Any]:
 def _label_names(schema: Any) -> dict[str, tuple[str, ...]]:
     """Return the names of classes that ``datasets`` keeps for columns of indices, or of lists of them."""
     try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        features = json_text.parse((schema.metadata or {})[b"huggingface"])["info"]["features"]
         found = {}
         for column, feature in features.items():
             # A list of classes holds the feature of its items.
@@ -137,7 +137,7 @@ def _label_names(schema: Any) -> dict[str, tuple[str, ...]]:
             inner = inner[0] if isinstance(inner, list) and inner else inner
             if isinstance(inner, dict) and isinstance(inner.get("names"), list):
                 found[str(column)] = tuple(map(str, inner["names"]))
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+    except (KeyError, ValueError, TypeError, AttributeError):
         return {}
     return found
 
